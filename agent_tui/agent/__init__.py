@@ -1,0 +1,1 @@
+"""The loop: prompt, model, round, until the model is done."""

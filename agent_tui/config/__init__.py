@@ -1,0 +1,1 @@
+"""Settings from their layers, and where files live."""

@@ -1,0 +1,1 @@
+"""Rounds of tool calls: prepare, collect, ask once, run, answer every call."""

@@ -1,0 +1,1 @@
+"""What people plug in: tools found by path, servers, skills, hooks."""

@@ -1,0 +1,1 @@
+"""Runs without a screen: print mode and its event stream."""

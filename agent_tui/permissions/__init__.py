@@ -1,0 +1,1 @@
+"""Rules, grants and shell analysis: what a call needs and what was already decided."""

@@ -1,0 +1,1 @@
+"""The vocabulary that all layers share: frozen data, no behaviour."""

@@ -1,0 +1,1 @@
+"""Models behind one interface; the only importer of their SDKs."""

@@ -1,0 +1,113 @@
+"""What the loop knows of a model: a request goes out, deltas come back, a whole message ends them."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from agent_tui.protocol.messages import AssistantMessage, UserMessage
+from agent_tui.protocol.tools import ToolSpec
+
+Effort = Literal["", "low", "medium", "high", "max"]
+
+
+@dataclass(frozen=True)
+class ProviderRequest:
+    """One request. `system` and `tools` are byte-stable within a session so that the cached prefix holds.
+
+    `max_output_tokens` 0 means the provider's default for the model; `effort` "" likewise.
+    """
+
+    system: str
+    messages: tuple[UserMessage | AssistantMessage, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_output_tokens: int = 0
+    effort: Effort = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """More text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPiece:
+    """More reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPiece:
+    """A call began, or more of its arguments came (`arguments_json` may be a fragment); for display only."""
+
+    call_id: str
+    name: str
+    arguments_json: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The reply is whole. Always the last delta; without it the stream was cut."""
+
+    message: AssistantMessage
+
+
+Delta = TextPiece | ThinkingPiece | ToolCallPiece | Completed
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What is known of a model. Token counts and USD per million tokens; None is "not known", never a guess."""
+
+    name: str
+    context_tokens: int | None = None
+    max_output_tokens: int | None = None
+    input_usd_per_mtok: float | None = None
+    output_usd_per_mtok: float | None = None
+    cache_read_usd_per_mtok: float | None = None
+    cache_write_usd_per_mtok: float | None = None
+    sees_images: bool = False
+    thinks: bool = False
+
+
+class Provider(Protocol):
+    """A model that can be asked."""
+
+    @property
+    def name(self) -> str:
+        """The provider's short name: anthropic, openai, offline, scripted."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model's name as the server knows it."""
+        ...
+
+    @property
+    def context_tokens(self) -> int:
+        """The model's window; 0 when not known."""
+        ...
+
+    @property
+    def info(self) -> ModelInfo:
+        """Prices and abilities."""
+        ...
+
+    def stream(self, request: ProviderRequest) -> AbstractAsyncContextManager[AsyncIterator[Delta]]:
+        """Send `request` once and give its deltas; leaving the context drops the request.
+
+        Raises a ProviderError: AuthError, RateLimited, Overloaded, ContextTooLong, BadResponse, StreamCut. Does
+        not retry by itself: `providers.retry` does, visibly.
+        """
+        ...
+
+    async def models(self) -> Sequence[str]:
+        """List the models the server offers. Raises ProviderError."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...

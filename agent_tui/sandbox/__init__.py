@@ -1,0 +1,1 @@
+"""Operating-system sandboxes for commands: one interface, several backends."""

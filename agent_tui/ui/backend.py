@@ -1,0 +1,172 @@
+"""What the interface needs of the core; wiring provides it, tests fake it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
+    from agent_tui.protocol.events import EventSink
+    from agent_tui.protocol.permissions import Approver
+    from agent_tui.protocol.replay import ReplayBlock
+    from agent_tui.protocol.tools import TurnResult
+    from agent_tui.toolkit.context import Ask
+
+ModeName = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
+
+
+@dataclass(frozen=True)
+class StatusView:
+    """The facts of the status line. Tokens are counts; `cost_usd` None means not known."""
+
+    provider: str = ""
+    model: str = ""
+    mode: ModeName = "default"
+    context_tokens: int = 0
+    context_limit_tokens: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cost_usd: float | None = None
+    session_id: str = ""
+    session_name: str = ""
+    sandbox: str = ""
+    sandbox_reason: str = ""
+    branch: str = ""
+    workspace: str = ""
+
+
+@dataclass(frozen=True)
+class SessionView:
+    """One line of the session picker. `changed_at` is a POSIX time in seconds."""
+
+    session_id: str
+    name: str
+    changed_at: float
+    turns: int
+    first_prompt: str
+    workspace: str = ""
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """One rule or grant. `decision` is allow, ask or deny; `where` is file:line or "this session"."""
+
+    rule_id: str
+    decision: str
+    text: str
+    scope: str
+    where: str
+    removable: bool = False
+
+
+@dataclass(frozen=True)
+class ToolView:
+    """One tool with the source it came from."""
+
+    name: str
+    description: str
+    source: str
+
+
+class Backend(Protocol):
+    """The core as the interface sees it. Every method may be called from the event loop; none blocks it."""
+
+    @property
+    def workspace(self) -> Path: ...
+
+    def bind(self, *, sink: EventSink, approver: Approver, ask: Ask) -> None:
+        """Say where events go and who answers questions; before the first turn."""
+        ...
+
+    def notices(self) -> Sequence[str]:
+        """Sentences to show once at start: how to connect a model, a tool that failed to load, a repaired session."""
+        ...
+
+    def status(self) -> StatusView: ...
+
+    async def replay(self) -> Sequence[ReplayBlock]:
+        """Give the blocks of the open session, oldest first."""
+        ...
+
+    async def run_turn(self, text: str) -> TurnResult:
+        """Run a turn to its end; cancel the awaiting task to stop it. Never raises a ProviderError: it is an event."""
+        ...
+
+    def warm_up(self) -> None:
+        """The person begins to type: load what the first request needs, in a thread. Cheap to call again."""
+        ...
+
+    def steer(self, text: str) -> None:
+        """Queue `text` for the next safe point of the running turn."""
+        ...
+
+    def follow_up(self, text: str) -> None:
+        """Queue `text` for after the running turn."""
+        ...
+
+    def queued(self) -> Sequence[tuple[str, bool]]:
+        """List what is queued as (text, after_turn), oldest first."""
+        ...
+
+    def take_back(self) -> str | None:
+        """Remove the newest queued message and give its text."""
+        ...
+
+    def next_follow_up(self) -> str | None:
+        """Take what is to be sent as the next turn, when the last one ended."""
+        ...
+
+    def set_mode(self, mode: ModeName) -> str:
+        """Switch the permission mode; give a sentence when it was refused, else ""."""
+        ...
+
+    async def set_model(self, name: str) -> str:
+        """Switch the model (`provider:model` or `model`); give a sentence for the person."""
+        ...
+
+    async def models(self) -> Sequence[str]: ...
+
+    async def new_session(self) -> None: ...
+
+    async def resume(self, session_id: str) -> str:
+        """Open another session; give a sentence when something was repaired or refused, else ""."""
+        ...
+
+    async def sessions(self) -> Sequence[SessionView]: ...
+
+    async def rename(self, name: str) -> None: ...
+
+    async def compact(self, focus: str) -> str:
+        """Compact the context; give a sentence with the tokens before and after."""
+        ...
+
+    def tools(self) -> Sequence[ToolView]: ...
+
+    def rules(self) -> Sequence[RuleView]: ...
+
+    def remove_rule(self, rule_id: str) -> str:
+        """Revoke a grant; give a sentence."""
+        ...
+
+    def check_command(self, command: str) -> str:
+        """Explain what would be decided for a shell command, as lines of text."""
+        ...
+
+    async def full_output(self, call_id: str) -> ReplayBlock | None:
+        """Give the panel of a call without the display cut, or None when it is not kept."""
+        ...
+
+    def prompt_history(self) -> Sequence[str]:
+        """Prompts of earlier sessions, oldest first."""
+        ...
+
+    def remember_prompt(self, text: str) -> None:
+        """Append to the prompt history (0600, never blocks)."""
+        ...
+
+    async def aclose(self) -> None:
+        """End jobs, close the session; within 2 seconds."""
+        ...
