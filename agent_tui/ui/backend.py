@@ -92,7 +92,11 @@ class Backend(Protocol):
         ...
 
     async def run_turn(self, text: str) -> TurnResult:
-        """Run a turn to its end; cancel the awaiting task to stop it. Never raises a ProviderError: it is an event."""
+        """Run a turn to its end. Never raises a ProviderError: that is an event."""
+        ...
+
+    def cancel_turn(self) -> None:
+        """Stop the running turn: `run_turn` then returns with stop_reason "cancelled". Cheap to call twice."""
         ...
 
     def warm_up(self) -> None:
