@@ -1,0 +1,193 @@
+"""Reads settings from their layers and remembers where each value came from."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from agent_tui.config.settings import Settings
+from agent_tui.protocol.data import JsonObject
+
+MAX_SIZE_BYTES = 1_048_576
+_RULES = TypeAdapter(list[str], config={"strict": True})
+_TABLE = TypeAdapter(dict[str, object])
+LISTS = {"permissions.allow", "permissions.ask", "permissions.deny"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong in a settings file; the rest of the file counts. `line` is 1-based, 0 when not known."""
+
+    file: Path
+    key: str
+    message: str
+    line: int = 0
+    fatal: bool = False
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{where}: {self.key}: {self.message}" if self.key else f"{where}: {self.message}"
+
+
+@dataclass(frozen=True)
+class RuleLine:
+    """One rule of a settings file with its place. `decision` is allow, ask or deny."""
+
+    decision: str
+    text: str
+    file: Path
+    line: int
+    layer: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One source of settings, weakest first. `tightens_only` layers count only their ask and deny rules."""
+
+    name: str
+    file: Path
+    tightens_only: bool = False
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the layers came to. `origins` maps a dotted key to the file or source that set it.
+
+    `broken` says that a file with rules could not be read at all: nothing is auto-allowed then.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str] = field(default_factory=dict[str, str])
+    problems: Sequence[Problem] = ()
+    rules: Sequence[RuleLine] = ()
+
+    @property
+    def broken(self) -> bool:
+        return any(problem.fatal for problem in self.problems)
+
+
+def load(layers: Sequence[Layer], *, overrides: Mapping[str, tuple[str, object]] | None = None) -> Loaded:
+    """Merge `layers` (weakest first) and then `overrides`, a dotted key -> (source, value).
+
+    Never raises for what a file holds: an unknown key is a warning, a value of the wrong type falls back to the
+    weaker layer with a warning, an unreadable file is a fatal problem that the caller shows.
+    """
+    loading = _Loading()
+    for layer in layers:
+        loading.add_file(layer)
+    for key, (source, value) in (overrides or {}).items():
+        loading.set_value(key, value, source=source, file=Path(source), line=0)
+    return Loaded(loading.settings(), loading.origins, tuple(loading.problems), tuple(loading.rules))
+
+
+def read_text(path: Path) -> str:
+    """Read a settings file: UTF-8 with or without BOM, any line ends. Raises ValueError with the reason."""
+    if not path.is_file():
+        raise ValueError("is not a file")
+    if path.stat().st_size > MAX_SIZE_BYTES:
+        raise ValueError(f"is larger than {MAX_SIZE_BYTES:,} bytes")
+    try:
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+
+
+class _Loading:
+    """Collects values one by one, each validated against its own field."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, object] = {}
+        self.origins: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        self.rules: list[RuleLine] = []
+
+    def add_file(self, layer: Layer) -> None:
+        if not layer.file.exists():
+            return
+        try:
+            text = read_text(layer.file)
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            self.problems.append(Problem(layer.file, "", f"not valid TOML: {error}", fatal=True))
+            return
+        except (ValueError, OSError) as error:
+            self.problems.append(Problem(layer.file, "", str(error), fatal=True))
+            return
+        for key, value in _flatten(data):
+            self._add(layer, key, value, text)
+
+    def _add(self, layer: Layer, key: str, value: object, text: str) -> None:
+        if key in LISTS:
+            self._add_rules(layer, key, value, text)
+        elif not layer.tightens_only:
+            self.set_value(key, value, source=str(layer.file), file=layer.file, line=_line_of(text, key))
+
+    def _add_rules(self, layer: Layer, key: str, value: object, text: str) -> None:
+        decision = key.removeprefix("permissions.")
+        try:
+            items = _RULES.validate_python(value)
+        except ValidationError:
+            self.problems.append(
+                Problem(layer.file, key, "expected a list of rules", _line_of(text, key), fatal=True)
+            )
+            return
+        if layer.tightens_only and decision == "allow":
+            return
+        for item in items:
+            self.rules.append(RuleLine(decision, item, layer.file, _line_of_text(text, item), layer.name))
+
+    def set_value(self, key: str, value: object, *, source: str, file: Path, line: int) -> None:
+        section, _, name = key.partition(".")
+        model = _section_model(section)
+        if model is None or name not in model.model_fields:
+            self.problems.append(Problem(file, key, "is not a setting of this version; it is ignored", line))
+            return
+        try:
+            checked = model.model_validate({name: value})
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"]
+            self.problems.append(Problem(file, key, f"{reason}, got {value!r}; the default is used", line))
+            return
+        self.values[key] = checked.model_dump()[name]
+        self.origins[key] = source
+
+    def settings(self) -> Settings:
+        tables: dict[str, JsonObject] = {}
+        for key, value in self.values.items():
+            section, _, name = key.partition(".")
+            tables.setdefault(section, {})[name] = value  # type: ignore[assignment]  # validated field by field above
+        return Settings.model_validate(tables)
+
+
+def _section_model(section: str) -> type[BaseModel] | None:
+    info = Settings.model_fields.get(section)
+    model = info.annotation if info else None
+    return model if isinstance(model, type) and issubclass(model, BaseModel) else None
+
+
+def _flatten(data: Mapping[str, object]) -> list[tuple[str, object]]:
+    flat: list[tuple[str, object]] = []
+    for section, table in data.items():
+        if isinstance(table, dict):
+            flat += [(f"{section}.{name}", value) for name, value in _TABLE.validate_python(table).items()]
+        else:
+            flat.append((section, table))
+    return flat
+
+
+def _line_of(text: str, key: str) -> int:
+    """Find the 1-based line that sets the last part of `key`, 0 when not found."""
+    name = key.rpartition(".")[2]
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.split("=")[0].strip().strip("\"'").rpartition(".")[2] == name:
+            return number
+    return 0
+
+
+def _line_of_text(text: str, rule: str) -> int:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if rule in line:
+            return number
+    return 0

@@ -1,0 +1,89 @@
+"""Every setting with its type, default and meaning."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Mode = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
+
+
+class Section(BaseModel):
+    """A table of the settings file; unknown keys are reported by the loader, not here."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ModelSettings(Section):
+    """[model]: which model answers."""
+
+    provider: Literal["", "anthropic", "openai", "offline"] = Field(
+        default="", description="empty: by the keys there are"
+    )
+    name: str = Field(default="", description="empty: the provider's default")
+    base_url: str = Field(default="", description="an OpenAI-compatible or Anthropic-compatible server")
+    effort: Literal["", "low", "medium", "high", "max"] = ""
+    fallback: tuple[str, ...] = Field(default=(), description="models tried when the first is overloaded")
+    key_command: str = Field(default="", description="prints the API key; run without a shell")
+    max_output_tokens: Annotated[int, Field(ge=0)] = 0
+
+
+class PermissionSettings(Section):
+    """[permissions]: rules and the mode to start in."""
+
+    mode: Mode = "default"
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+class ToolSettings(Section):
+    """[tools]: which tool files count."""
+
+    override: tuple[str, ...] = Field(
+        default=(), description="bundled tools that a user's tool of the same name replaces"
+    )
+    disable: tuple[str, ...] = ()
+
+
+class UiSettings(Section):
+    """[ui]: the screen."""
+
+    theme: str = "dark"
+    keymap: Literal["default", "emacs", "vim"] = "default"
+    notify: Literal["auto", "osc9", "osc777", "bell", "off"] = "auto"
+    row_diff: Literal["auto", "on", "off"] = "auto"
+    mouse: bool = True
+
+
+class LimitSettings(Section):
+    """[limits]: where a turn pauses. 0 means no limit."""
+
+    max_rounds: Annotated[int, Field(ge=0)] = 64
+    max_budget_usd: Annotated[float, Field(ge=0)] = 0.0
+    max_tokens: Annotated[int, Field(ge=0)] = 0
+
+
+class ShellSettings(Section):
+    """[shell]: commands."""
+
+    env_deny: tuple[str, ...] = Field(
+        default=(), description="environment variables that commands do not get; globs"
+    )
+
+
+class SandboxSettings(Section):
+    """[sandbox]: how commands are confined."""
+
+    mode: Literal["auto", "off"] = "auto"
+
+
+class Settings(Section):
+    """All settings. Scalars of a higher layer override, permission lists merge."""
+
+    model: ModelSettings = ModelSettings()
+    permissions: PermissionSettings = PermissionSettings()
+    tools: ToolSettings = ToolSettings()
+    ui: UiSettings = UiSettings()
+    limits: LimitSettings = LimitSettings()
+    shell: ShellSettings = ShellSettings()
+    sandbox: SandboxSettings = SandboxSettings()

@@ -1,0 +1,177 @@
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MAX_LINES = 500
+
+LAYERS: dict[str, set[str]] = {
+    "protocol": set(),
+    "sandbox": {"protocol"},
+    "toolkit": {"protocol", "sandbox"},
+    "permissions": {"protocol", "toolkit", "sandbox"},
+    "executor": {"protocol", "toolkit", "permissions", "sandbox"},
+    "providers": {"protocol"},
+    "sessions": {"protocol"},
+    "extensions": {"protocol", "toolkit"},
+    "config": {"protocol"},
+    "agent": {"protocol", "toolkit", "permissions", "executor", "providers", "sessions", "sandbox"},
+    "headless": {
+        "protocol",
+        "toolkit",
+        "permissions",
+        "executor",
+        "agent",
+        "providers",
+        "sessions",
+        "config",
+    },
+    "ui": {"protocol", "toolkit", "permissions", "executor", "agent", "providers", "sessions", "config"},
+}
+TOP = {"wiring", "cli", "__main__", "__init__"}
+INTERFACE_ONLY = {"toolkit", "permissions", "executor", "agent"}
+ONLY_IN: dict[str, tuple[str, ...]] = {
+    "textual": ("agent_tui/ui/",),
+    "anthropic": ("agent_tui/providers/",),
+    "openai": ("agent_tui/providers/",),
+    "mcp": ("agent_tui/extensions/mcp/",),
+    "rich": ("agent_tui/ui/", "agent_tui/cli", "agent_tui/headless/"),
+}
+CODE = sorted([*(ROOT / "agent_tui").rglob("*.py"), *(ROOT / "tools").glob("*.py")])
+IDS = [str(path.relative_to(ROOT)) for path in CODE]
+
+
+def imported(path: Path) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
+
+
+def imported_at_top(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", CODE, ids=IDS)
+def test_module_has_at_most_500_lines_and_says_its_job(path: Path) -> None:
+    text = path.read_text()
+
+    assert text.count("\n") <= MAX_LINES
+    assert ast.get_docstring(ast.parse(text)), "the first line of a module says its one job"
+
+
+@pytest.mark.parametrize("path", CODE, ids=IDS)
+def test_imports_keep_to_the_layers(path: Path) -> None:
+    relative = path.relative_to(ROOT)
+    ours = {name for name in imported(path) if name.startswith("agent_tui.")}
+
+    if relative.parts[0] == "tools":
+        allowed = {name for name in ours if name.startswith("agent_tui.toolkit")}
+        assert ours == allowed, "a tool imports the public toolkit only"
+        return
+    layer = relative.parts[1].removesuffix(".py")
+    if layer in TOP:
+        return
+    for name in ours:
+        target = name.split(".")[1]
+        assert target == layer or target in LAYERS[layer] or target == "__version__", (
+            f"{layer} imports {name}"
+        )
+        if target == "sandbox" and layer in INTERFACE_ONLY:
+            assert name.startswith("agent_tui.sandbox.interface"), f"{layer} knows the sandbox interface only"
+
+
+@pytest.mark.parametrize("path", CODE, ids=IDS)
+def test_heavy_packages_stay_in_their_layer(path: Path) -> None:
+    relative = str(path.relative_to(ROOT))
+
+    for name in {name.split(".")[0] for name in imported(path)}:
+        if name in ONLY_IN:
+            assert relative.startswith(ONLY_IN[name]), f"{relative} imports {name}"
+
+
+@pytest.mark.parametrize("path", CODE, ids=IDS)
+def test_sdks_are_never_imported_at_module_level(path: Path) -> None:
+    relative = str(path.relative_to(ROOT))
+    allowed = {"mcp"} if relative.startswith("agent_tui/extensions/mcp/") else set()
+
+    assert not (imported_at_top(path) & ({"anthropic", "openai", "mcp", "tree_sitter"} - allowed))
+
+
+def test_imports_form_no_circle() -> None:
+    modules = {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in CODE}
+    graph = {
+        name: {t for t in top_level_imports(path) if t in modules} - {name} for name, path in modules.items()
+    }
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join((*trail[trail.index(name) :], name))
+        if name not in done:
+            for target in sorted(graph[name]):
+                visit(target, (*trail, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def top_level_imports(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+@pytest.mark.parametrize("path", CODE, ids=IDS)
+def test_every_ignore_names_its_code(path: Path) -> None:
+    for line in path.read_text().splitlines():
+        assert not re.search(r"# type: ignore(?!\[)|# pyright: ignore(?!\[)|# noqa(?!: )", line), line
+
+
+def modules_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
+
+
+def test_core_imports_neither_screen_nor_sdks() -> None:
+    loaded = modules_after("import agent_tui.agent.loop, agent_tui.executor.rounds, agent_tui.sessions.store")
+
+    assert not loaded & {"textual", "rich", "anthropic", "openai", "mcp", "tree_sitter", "pygments"}
+
+
+def test_importing_the_package_does_no_work() -> None:
+    assert not modules_after("import agent_tui") & {"pydantic", "asyncio", "textual", "click"}
+
+
+def test_interface_imports_nothing_heavy() -> None:
+    loaded = modules_after("import agent_tui.ui.app")
+
+    assert not loaded & {
+        "anthropic",
+        "openai",
+        "mcp",
+        "tree_sitter",
+        "httpx",
+        "pydantic",
+        "pygments",
+        "markdown_it",
+    }
