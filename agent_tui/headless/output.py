@@ -1,0 +1,161 @@
+"""Writes a headless run to standard output and standard error in one of three formats."""
+
+import json
+import time
+from typing import Literal, Protocol, TextIO
+
+from pydantic import JsonValue
+
+from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.events import (
+    Event,
+    Notice,
+    Retrying,
+    TextDelta,
+    ThinkingDelta,
+    ToolDenied,
+    ToolFinished,
+    ToolStarted,
+    TurnFailed,
+)
+from agent_tui.protocol.messages import AssistantMessage, TextBlock
+from agent_tui.protocol.tools import TurnResult
+
+OutputFormat = Literal["text", "json", "stream-json"]
+
+
+class RunFacts(Protocol):
+    """What the first and the last line of a run tell."""
+
+    @property
+    def session_id(self) -> str: ...
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def workspace(self) -> str: ...
+
+
+class Output:
+    """An event sink. `out` gets the answer, `err` the progress; `partial` adds deltas to stream-json."""
+
+    def __init__(
+        self, kind: OutputFormat, *, out: TextIO, err: TextIO, quiet: bool = False, partial: bool = False
+    ) -> None:
+        self._kind = kind
+        self._out = out
+        self._err = err
+        self._quiet = quiet
+        self._partial = partial
+        self._started = time.monotonic()
+        self._denied: list[JsonObject] = []
+        self.error = ""
+
+    def begin(self, facts: RunFacts, tools: list[str]) -> None:
+        """Write the first line of stream-json: who runs, with which tools."""
+        if self._kind == "stream-json":
+            self._line(
+                {
+                    "type": "session_started",
+                    "session_id": facts.session_id,
+                    "provider": facts.provider,
+                    "model": facts.model,
+                    "mode": facts.mode,
+                    "cwd": facts.workspace,
+                    "tools": list[JsonValue](tools),
+                }
+            )
+
+    async def __call__(self, event: Event) -> None:
+        """Write one event."""
+        if isinstance(event, ToolDenied) and not event.origin:
+            self._denied.append({"call_id": event.call_id, "tool": event.tool, "reason": event.reason})
+        if isinstance(event, TurnFailed):
+            self.error = event.error
+        if self._kind == "stream-json":
+            if self._partial or not isinstance(event, TextDelta | ThinkingDelta):
+                self._out.write(event.model_dump_json() + "\n")
+                self._out.flush()
+        elif self._kind == "text" and not self._quiet:
+            self._progress(event)
+
+    def _progress(self, event: Event) -> None:
+        match event:
+            case ToolStarted():
+                self._say(f"{event.display_name}: {event.title}" if event.title else event.display_name)
+            case ToolFinished(is_error=True):
+                self._say(f"{event.display_name} failed: {_first_line(event.output)}")
+            case ToolDenied():
+                self._say(
+                    f"{event.display_name or event.tool}: {event.title} - not run: {_first_line(event.reason)}"
+                )
+            case Retrying():
+                self._say(
+                    f"{event.reason}; attempt {event.attempt} of {event.max_attempts} in {event.wait_s:.0f} s"
+                )
+            case Notice():
+                self._say(event.text)
+            case _:
+                pass
+
+    def _say(self, text: str) -> None:
+        self._err.write(f"{_printable(text)}\n")
+        self._err.flush()
+
+    def finish(self, facts: RunFacts, result: TurnResult) -> None:
+        """Write the answer."""
+        text = final_text(result)
+        if self._kind == "text":
+            if text:
+                self._out.write(text if text.endswith("\n") else f"{text}\n")
+            if result.error:
+                self._say(result.error)
+        else:
+            self._line(self._result(facts, result, text))
+        self._out.flush()
+
+    def _result(self, facts: RunFacts, result: TurnResult, text: str) -> JsonObject:
+        return {
+            "type": "result",
+            "session_id": facts.session_id,
+            "provider": facts.provider,
+            "model": facts.model,
+            "result": text,
+            "stop_reason": result.stop_reason,
+            "is_error": bool(result.error),
+            "error": result.error,
+            "usage": result.usage.model_dump(mode="json"),
+            "cost_usd": result.cost_usd,
+            "duration_s": round(time.monotonic() - self._started, 3),
+            "denied": list(self._denied),
+            "pending_approvals": [request.request_id for request in result.pending_approvals],
+            "structured": result.structured,
+        }
+
+    def _line(self, data: JsonObject) -> None:
+        self._out.write(json.dumps(data, ensure_ascii=False) + "\n")
+        self._out.flush()
+
+
+def final_text(result: TurnResult) -> str:
+    """Give the text of the last reply of the turn, "" when there is none."""
+    for message in reversed(result.messages):
+        if isinstance(message, AssistantMessage):
+            return "".join(block.text for block in message.content if isinstance(block, TextBlock))
+    return ""
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0][:200]
+
+
+def _printable(text: str) -> str:
+    """Keep control characters of tools and models away from the terminal."""
+    return "".join(char if char.isprintable() or char == "\t" else " " for char in text)

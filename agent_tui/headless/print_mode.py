@@ -1,0 +1,65 @@
+"""One prompt in, one answer out, no screen."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from typing import Protocol
+
+from agent_tui.headless.exit_codes import ExitCode, exit_code
+from agent_tui.headless.output import Output, RunFacts
+from agent_tui.protocol.events import EventSink
+from agent_tui.protocol.permissions import Approver
+from agent_tui.protocol.tools import TurnResult
+
+
+class NamedTool(Protocol):
+    """A tool as far as the first line names it."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class Conversation(Protocol):
+    """The core as a run without a screen sees it."""
+
+    def bind(self, *, sink: EventSink, approver: Approver, ask: None) -> None: ...
+
+    def status(self) -> RunFacts: ...
+
+    def tools(self) -> Sequence[NamedTool]: ...
+
+    async def run_turn(self, text: str) -> TurnResult: ...
+
+    def cancel_turn(self) -> None: ...
+
+    @property
+    def last_error_may_pass(self) -> bool: ...
+
+    async def aclose(self) -> None: ...
+
+
+async def run_print(
+    conversation: Conversation, prompt: str, *, output: Output, approver: Approver
+) -> ExitCode:
+    """Run one turn and give the exit code. SIGINT and SIGTERM stop the turn; what is done is kept."""
+    conversation.bind(sink=output, approver=approver, ask=None)
+    stopped: list[signal.Signals] = []
+
+    def stop(number: signal.Signals) -> None:
+        stopped.append(number)
+        conversation.cancel_turn()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        output.begin(conversation.status(), [tool.name for tool in conversation.tools()])
+        result = await conversation.run_turn(prompt)
+        output.finish(conversation.status(), result)
+    finally:
+        await conversation.aclose()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+    if stopped:
+        return ExitCode.INTERRUPTED if stopped[0] == signal.SIGINT else ExitCode.TERMINATED
+    return exit_code(result, overloaded=conversation.last_error_may_pass)
