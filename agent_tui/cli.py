@@ -1,0 +1,178 @@
+"""The command line: arguments, subcommands, exit codes."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agent_tui import __version__
+from agent_tui.options import RunOptions
+
+USAGE_ERROR = 2
+FAILED = 1
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and give its exit code. No traceback reaches a person: it goes to the log."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments in (["--version"], ["-v"]):
+        print(f"agent-tui {__version__}")
+        return 0
+    return guarded(lambda: _dispatch(arguments))
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run `run` and turn every error into one sentence on standard error and an exit code."""
+    from agent_tui.protocol.errors import AgentTuiError, SessionInUseError, UsageError
+
+    try:
+        return run()
+    except SessionInUseError as error:
+        return _say(str(error), 75)
+    except UsageError as error:
+        return _say(str(error), USAGE_ERROR)
+    except AgentTuiError as error:
+        return _say(str(error), FAILED)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe left; point stdout elsewhere so that the interpreter's last flush is silent.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _say(text: str, code: int) -> int:
+    print(f"agent-tui: {text}", file=sys.stderr)
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    import click
+
+    from agent_tui.commands import SUBCOMMANDS, subcommand
+
+    name = arguments[0] if arguments else ""
+    try:
+        if name in SUBCOMMANDS:
+            return int(
+                subcommand(name).main(arguments[1:], prog_name=f"agent-tui {name}", standalone_mode=False)
+                or 0
+            )
+        return int(_root_command().main(arguments, prog_name="agent-tui", standalone_mode=False) or 0)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        return _say(f"{error.format_message()} Try 'agent-tui --help'.", USAGE_ERROR)
+    except click.Abort:
+        return INTERRUPTED
+
+
+def _root_command() -> "click.Command":  # noqa: F821  # click is imported when the command line is read
+    import click
+
+    mode_names = [
+        "default",
+        "accept-edits",
+        "acceptEdits",
+        "plan",
+        "auto",
+        "dont-ask",
+        "dontAsk",
+        "bypass",
+        "bypassPermissions",
+    ]
+
+    @click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+    @click.argument("prompt", required=False, default="")
+    @click.option("-p", "--print", "print_mode", is_flag=True, help="Answer PROMPT and end; no screen.")
+    @click.option(
+        "--output-format",
+        type=click.Choice(["text", "json", "stream-json"]),
+        default="text",
+        show_default=True,
+    )
+    @click.option("--include-partial-messages", is_flag=True, help="With stream-json: deltas as they come.")
+    @click.option("-q", "--quiet", is_flag=True, help="With -p: no progress on standard error.")
+    @click.option(
+        "-c", "--continue", "continue_last", is_flag=True, help="Open the last session of this directory."
+    )
+    @click.option(
+        "-r", "--resume", metavar="ID", default="", help="Open a session by id, its beginning, or its name."
+    )
+    @click.option("-m", "--model", default="", help="The model, as NAME or PROVIDER:NAME.")
+    @click.option("--provider", type=click.Choice(["anthropic", "openai", "offline"]), default=None)
+    @click.option("--base-url", default="", help="The server to ask.")
+    @click.option("--effort", "--thinking", type=click.Choice(["low", "medium", "high", "max"]), default=None)
+    @click.option("--permission-mode", type=click.Choice(mode_names), default=None)
+    @click.option("--plan", is_flag=True, help="Start in plan mode.")
+    @click.option(
+        "--yolo",
+        "--dangerously-skip-permissions",
+        "bypass",
+        is_flag=True,
+        help="Ask nothing; deny rules hold.",
+    )
+    @click.option("--afk", is_flag=True, help="Deny whatever would ask.")
+    @click.option(
+        "--max-turns", type=click.IntRange(min=1), default=None, help="Rounds of tool calls before it stops."
+    )
+    @click.option("--max-budget-usd", type=click.FloatRange(min=0), default=None)
+    @click.option("--max-tokens", type=click.IntRange(min=1), default=None)
+    @click.option("--append-system-prompt", default="", help="Text behind the system prompt.")
+    @click.option("-n", "--name", default="", help="A name for the session.")
+    @click.option(
+        "--no-session-persistence", "--ephemeral", "ephemeral", is_flag=True, help="Keep nothing on disk."
+    )
+    @click.option("-C", "--cd", "--work-dir", "directory", type=click.Path(path_type=Path), default=None)
+    @click.option(
+        "--add-dir", "add_dirs", multiple=True, type=click.Path(path_type=Path), help="One more directory."
+    )
+    @click.option("--theme", default="", help="The theme for this run.")
+    @click.option("--trust", is_flag=True, help="Trust this project's settings and tools for this run.")
+    @click.version_option(
+        __version__, "-v", "--version", prog_name="agent-tui", message="%(prog)s %(version)s"
+    )
+    def root(**given: object) -> int:
+        """Open the terminal coding agent in this directory, or answer PROMPT with -p.
+
+        Text on standard input is added to the prompt as context.
+        """
+        return _start(RunOptions.from_flags(given))
+
+    return root
+
+
+_EPILOG = "Subcommands: tool, sessions, permissions, config, models, doctor. 'agent-tui SUBCOMMAND --help' tells more."
+
+
+def _start(options: RunOptions) -> int:
+    workspace = options.enter_directory()
+    if options.print_mode:
+        from agent_tui.wiring import run_headless
+
+        return run_headless(options, workspace, piped=_piped_text())
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise _usage("no terminal here; use -p PROMPT for a run without a screen")
+    from agent_tui.wiring import run_screen
+
+    return run_screen(options, workspace)
+
+
+def _usage(text: str) -> Exception:
+    from agent_tui.protocol.errors import UsageError
+
+    return UsageError(text)
+
+
+MAX_PIPED_BYTES = 10_000_000
+
+
+def _piped_text() -> str:
+    """Read what is piped in, "" at a terminal or when nothing is connected."""
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # None under pythonw and closed descriptors
+        return ""
+    data = sys.stdin.buffer.read(MAX_PIPED_BYTES + 1)
+    if len(data) > MAX_PIPED_BYTES:
+        raise _usage(f"more than {MAX_PIPED_BYTES:,} bytes on standard input; put them in a file and name it")
+    return data.decode("utf-8", errors="replace")

@@ -1,0 +1,98 @@
+"""What one start of the program was asked to do."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MODES = {"acceptEdits": "accept-edits", "dontAsk": "dont-ask", "bypassPermissions": "bypass"}
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Flags of the command line; "" and None mean "not given"."""
+
+    prompt: str = ""
+    print_mode: bool = False
+    output_format: str = "text"
+    include_partial_messages: bool = False
+    quiet: bool = False
+    continue_last: bool = False
+    resume: str = ""
+    model: str = ""
+    provider: str | None = None
+    base_url: str = ""
+    effort: str | None = None
+    permission_mode: str | None = None
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    max_tokens: int | None = None
+    append_system_prompt: str = ""
+    name: str = ""
+    ephemeral: bool = False
+    directory: Path | None = None
+    add_dirs: tuple[Path, ...] = ()
+    theme: str = ""
+    trust: bool = False
+
+    @classmethod
+    def from_flags(cls, given: Mapping[str, Any]) -> "RunOptions":
+        """Build the options from parsed flags; --plan, --yolo and --afk are names of modes."""
+        flags = dict(given)
+        named = {
+            "plan": flags.pop("plan", False),
+            "bypass": flags.pop("bypass", False),
+            "dont-ask": flags.pop("afk", False),
+        }
+        mode = flags.get("permission_mode")
+        flags["permission_mode"] = next(
+            (name for name, on in named.items() if on), MODES.get(mode or "", mode)
+        )
+        return cls(**flags)
+
+    def enter_directory(self) -> Path:
+        """Change to the directory that was named and give the workspace's real path. Raises UsageError."""
+        from agent_tui.protocol.errors import UsageError
+
+        try:
+            if self.directory is not None:
+                os.chdir(self.directory)
+            return Path.cwd().resolve(strict=True)
+        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            where = self.directory or "the current directory"
+            raise UsageError(
+                f"cannot work in {str(where)!r}: {error.strerror}; name a directory with -C DIR"
+            ) from error
+
+    def overrides(self, environment: Mapping[str, str]) -> dict[str, tuple[str, object]]:
+        """Give the settings that flags and environment variables set, as dotted key -> (source, value)."""
+        found: dict[str, tuple[str, object]] = {}
+        for key, variable in _ENVIRONMENT.items():
+            if environment.get(variable):
+                found[key] = (variable, environment[variable])
+        provider, _, model = (
+            self.model.rpartition(":") if self.model.startswith(_PREFIXES) else ("", "", self.model)
+        )
+        flags: dict[str, tuple[str, object]] = {
+            "model.provider": ("--provider", self.provider or provider),
+            "model.name": ("--model", model),
+            "model.base_url": ("--base-url", self.base_url),
+            "model.effort": ("--effort", self.effort),
+            "permissions.mode": ("--permission-mode", self.permission_mode),
+            "ui.theme": ("--theme", self.theme),
+            "limits.max_rounds": ("--max-turns", self.max_turns),
+            "limits.max_budget_usd": ("--max-budget-usd", self.max_budget_usd),
+            "limits.max_tokens": ("--max-tokens", self.max_tokens),
+        }
+        found.update({key: pair for key, pair in flags.items() if pair[1] not in ("", None)})
+        return found
+
+
+_PREFIXES = ("anthropic:", "openai:", "offline:")
+_ENVIRONMENT = {
+    "model.provider": "AGENT_TUI_PROVIDER",
+    "model.name": "AGENT_TUI_MODEL",
+    "model.base_url": "AGENT_TUI_BASE_URL",
+    "ui.theme": "AGENT_TUI_THEME",
+}
