@@ -1,0 +1,306 @@
+import json
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from agent_tui.protocol.messages import (
+    AssistantMessage,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from agent_tui.protocol.tools import ToolSpec
+from agent_tui.providers.base import Completed, ProviderRequest, TextPiece, ThinkingPiece
+from agent_tui.providers.offline import OfflineProvider
+
+TOOLS = tuple(
+    ToolSpec(name=name, description="d", input_schema={"type": "object"})
+    for name in (
+        "read",
+        "write",
+        "edit",
+        "bash",
+        "glob",
+        "grep",
+        "list",
+        "webfetch",
+        "websearch",
+        "todowrite",
+        "todoread",
+    )
+)
+Message = UserMessage | AssistantMessage
+Tools = Callable[[str, Mapping[str, object]], ToolResultBlock]
+
+
+def said(message: AssistantMessage) -> str:
+    return "".join(block.text for block in message.content if isinstance(block, TextBlock))
+
+
+def asked(message: AssistantMessage) -> list[tuple[str, object]]:
+    return [
+        (block.name, json.loads(block.arguments_json))
+        for block in message.content
+        if isinstance(block, ToolUseBlock)
+    ]
+
+
+def user(*texts: str) -> UserMessage:
+    return UserMessage(content=tuple(TextBlock(text=text) for text in texts))
+
+
+async def ask(messages: list[Message], tools: tuple[ToolSpec, ...] = TOOLS) -> AssistantMessage:
+    request = ProviderRequest(system="s", messages=tuple(messages), tools=tools)
+    async with OfflineProvider().stream(request) as deltas:
+        received = [delta async for delta in deltas]
+    completed = received[-1]
+    assert isinstance(completed, Completed)
+    pieces = "".join(piece.text for piece in received if isinstance(piece, TextPiece))
+    assert pieces == said(completed.message)
+    return completed.message
+
+
+async def converse(prompt: str, answers: list[list[tuple[bool, str]]]) -> list[AssistantMessage]:
+    """Play a turn; `answers` holds per round and call whether it went well and its output."""
+    messages: list[Message] = [user("<environment>cwd: /p</environment>", prompt)]
+    replies: list[AssistantMessage] = []
+    for results in [*answers, []]:
+        reply = await ask(messages)
+        replies.append(reply)
+        uses = [block for block in reply.content if isinstance(block, ToolUseBlock)]
+        messages.append(reply)
+        messages.append(
+            UserMessage(
+                content=tuple(
+                    ToolResultBlock(tool_use_id=use.id, content=text, is_error=not ok)
+                    for use, (ok, text) in zip(uses, results, strict=True)
+                )
+            )
+        )
+    return replies
+
+
+@pytest.mark.parametrize(
+    ("prompt", "calls"),
+    [
+        ("find TODO", [("grep", {"pattern": "TODO", "literal": True})]),
+        ("Find 'def main' in src", [("grep", {"pattern": "def main", "literal": True, "path": "src"})]),
+        ("find files *.py", [("glob", {"pattern": "**/*.py"})]),
+        ("read pyproject.toml", [("read", {"file_path": "pyproject.toml"})]),
+        ("read a.py lines 3-7", [("read", {"file_path": "a.py", "offset": 3, "limit": 5})]),
+        ("please show README.md", [("read", {"file_path": "README.md"})]),
+        ("list src", [("list", {"path": "src", "depth": 2})]),
+        ("ls", [("list", {"path": ".", "depth": 2})]),
+        ("replace foo with bar in a.py", [("read", {"file_path": "a.py"})]),
+        ("create b.txt with hello", [("write", {"file_path": "b.txt", "content": "hello\n"})]),
+        (
+            "fetch https://example.com/x",
+            [("webfetch", {"url": "https://example.com/x", "format": "markdown"})],
+        ),
+        ("search the web for textual", [("websearch", {"query": "textual"})]),
+        ("show todos", [("todoread", {})]),
+        ("explain this project", [("list", {"path": ".", "depth": 1})]),
+        ("run the tests", [("list", {"path": ".", "depth": 1})]),
+    ],
+)
+async def test_a_plain_request_becomes_its_calls(prompt: str, calls: list[tuple[str, object]]) -> None:
+    assert asked(await ask([user(prompt)])) == calls
+
+
+@pytest.mark.parametrize(
+    ("prompt", "command"),
+    [
+        ("run pytest -q", "pytest -q"),
+        ("$ ls -la | wc -l", "ls -la | wc -l"),
+        ("git status", "git status"),
+        ("run `echo hi`", "echo hi"),
+        ("delete my file.txt", None),
+        ("delete 'my file.txt'", "rm -- 'my file.txt'"),
+    ],
+)
+async def test_a_command_is_run_word_for_word(prompt: str, command: str | None) -> None:
+    calls = asked(await ask([user(prompt)]))
+
+    assert [arguments["command"] for _, arguments in calls] == ([command] if command else [])  # type: ignore[index]
+
+
+async def test_unknown_text_gets_an_honest_answer_with_examples() -> None:
+    reply = await ask([user("write me a poem about rain")])
+
+    assert "do not understand language" in said(reply)
+    assert "find TODO" in said(reply)
+    assert reply.stop_reason == "end_turn"
+
+
+@pytest.mark.parametrize("prompt", ["help", "nonsense", "", "summarize"])
+async def test_every_answer_says_what_it_is_and_how_to_connect_a_model(prompt: str) -> None:
+    text = said(await ask([user(prompt)] if prompt else []))
+
+    assert "not a language model" in text
+    assert all(
+        hint in text for hint in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "--base-url")
+    )
+
+
+async def test_a_replace_reads_first_and_edits_in_the_next_round() -> None:
+    first, second, third = await converse(
+        'replace "old name" with "new name" in src/a.py',
+        [[(True, "     1\told name")], [(True, "replaced 1 occurrence\n     1\tnew name")]],
+    )
+
+    assert asked(first) == [("read", {"file_path": "src/a.py"})]
+    assert asked(second) == [
+        ("edit", {"file_path": "src/a.py", "old_string": "old name", "new_string": "new name"})
+    ]
+    assert "replaced 1 occurrence" in said(third)
+
+
+async def test_a_denied_edit_is_reported_in_the_persons_words() -> None:
+    *_, final = await converse(
+        "replace a with b in x.txt", [[(True, "     1\ta")], [(False, "denied by the person: not this file")]]
+    )
+
+    assert "did not work out" in said(final)
+    assert "not this file" in said(final)
+
+
+async def test_a_failed_read_stops_the_replace() -> None:
+    _, final = await converse("replace a with b in x.txt", [[(False, "no such file: x.txt")]])
+
+    assert asked(final) == []
+    assert "no such file: x.txt" in said(final)
+
+
+async def test_explaining_a_project_reports_what_the_files_say() -> None:
+    first, second, third = await converse(
+        "explain this project",
+        [
+            [(True, "src/\nREADME.md\npyproject.toml")],
+            [
+                (True, "     1\t# Frobnicator\n     2\t\n     3\tTurns frobs into nics."),
+                (True, '     1\t[project]\n     2\tname = "frob"\n     3\tdescription = "A frob tool"'),
+            ],
+        ],
+    )
+
+    assert asked(first) == [("list", {"path": ".", "depth": 1})]
+    assert asked(second) == [("read", {"file_path": "README.md"}), ("read", {"file_path": "pyproject.toml"})]
+    assert "Turns frobs into nics." in said(third)
+    assert "A frob tool" in said(third)
+    assert "src/" in said(third)
+
+
+async def test_an_empty_project_is_not_made_up() -> None:
+    _, final = await converse("explain this project", [[(True, "(empty folder)")]])
+
+    assert asked(final) == []
+    assert "found no README" in said(final)
+
+
+async def test_the_tests_of_a_project_are_found_by_its_files() -> None:
+    _, second, third = await converse(
+        "run the tests", [[(True, "tests/\npyproject.toml")], [(True, "3 passed")]]
+    )
+
+    assert asked(second)[0][1]["command"] == "python3 -m pytest -q"  # type: ignore[index]
+    assert "3 passed" in said(third)
+
+
+async def test_the_tour_asks_for_six_things_in_one_round() -> None:
+    _, second, third, final = await converse(
+        "tour",
+        [
+            [(False, "no such folder")],
+            [(True, "created")] * 4 + [(False, "denied: private")] + [(True, "exit code 0")],
+            [(True, "edited"), (True, "1 match")],
+        ],
+    )
+
+    kinds = [name for name, _ in asked(second)]
+    assert kinds == ["write", "write", "bash", "bash", "read", "bash"]
+    assert [name for name, _ in asked(third)] == ["edit", "grep"]
+    assert "denied: private" in said(final)
+    assert said(final).count("not done") == 1
+
+
+async def test_a_second_tour_takes_free_names() -> None:
+    _, second = (
+        await converse("tour", [[(True, "greet-1.py\ngreet-2.py\nnotes-1.md")], [(False, "denied")] * 6])
+    )[:2]
+
+    assert asked(second)[0][1]["file_path"] == ".agent-tour/greet-3.py"  # type: ignore[index]
+
+
+async def test_a_raw_script_plays_its_rounds_word_for_word() -> None:
+    script = 'call read {"file_path": "a"}\ncall nosuch {broken\n\nsay Second.\ncall bash {"command": "ls"}'
+    first, second, third = await converse(
+        script, [[(True, "     1\tx"), (False, "unknown tool")], [(True, "exit code 0")]]
+    )
+
+    uses = [b for b in first.content if isinstance(b, ToolUseBlock)]
+    assert [(use.name, use.arguments_json) for use in uses] == [
+        ("read", '{"file_path": "a"}'),
+        ("nosuch", "{broken"),
+    ]
+    assert said(second) == "Second."
+    assert "3 calls in 2 rounds" in said(third)
+
+
+async def test_a_broken_script_runs_nothing() -> None:
+    reply = await ask([user("call read {}\nand then something")])
+
+    assert asked(reply) == []
+    assert "Line 2" in said(reply)
+
+
+async def test_a_tool_that_is_not_offered_is_not_called() -> None:
+    reply = await ask([user("run ls")], tools=TOOLS[:1])
+
+    assert asked(reply) == []
+    assert "`bash`" in said(reply)
+
+
+async def test_it_thinks_aloud_and_streams_in_small_pieces() -> None:
+    request = ProviderRequest(system="", messages=(user("find TODO"),), tools=TOOLS)
+    async with OfflineProvider().stream(request) as deltas:
+        received = [delta async for delta in deltas]
+
+    assert sum(isinstance(delta, ThinkingPiece) for delta in received) > 5
+    completed = received[-1]
+    assert isinstance(completed, Completed)
+    assert isinstance(completed.message.content[0], ThinkingBlock)
+
+
+async def test_call_ids_differ_between_rounds_and_repeat_for_the_same_history() -> None:
+    messages: list[Message] = [user("find TODO")]
+    once, again = await ask(messages), await ask(messages)
+    later = await ask([*messages, once, user("find TODO")])
+
+    ids = [[b.id for b in m.content if isinstance(b, ToolUseBlock)] for m in (once, again, later)]
+    assert ids[0] == ids[1]
+    assert ids[0] != ids[2]
+
+
+async def test_a_message_that_steers_is_the_new_prompt() -> None:
+    first = await ask([user("find TODO")])
+    use = next(b for b in first.content if isinstance(b, ToolUseBlock))
+    steered = UserMessage(
+        content=(ToolResultBlock(tool_use_id=use.id, content="a.py:1:TODO"), TextBlock(text="list src"))
+    )
+
+    reply = await ask([user("find TODO"), first, steered])
+
+    assert asked(reply) == [("list", {"path": "src", "depth": 2})]
+
+
+async def test_a_summary_tells_prompts_and_calls_of_the_history() -> None:
+    first = await ask([user("find TODO")])
+    use = next(b for b in first.content if isinstance(b, ToolUseBlock))
+    result = UserMessage(content=(ToolResultBlock(tool_use_id=use.id, content="nothing"),))
+
+    text = said(await ask([user("find TODO"), first, result, user("summarize")]))
+
+    assert "asked: `find TODO`" in text
+    assert "grep `TODO`" in text
