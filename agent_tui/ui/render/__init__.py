@@ -1,0 +1,1 @@
+"""Text to rows of styled runs: safe text, markdown, code, diffs, terminal output."""

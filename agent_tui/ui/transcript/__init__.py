@@ -1,0 +1,1 @@
+"""The conversation as one scrolling widget."""
