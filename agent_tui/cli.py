@@ -4,9 +4,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui import __version__
 from agent_tui.options import RunOptions
+
+if TYPE_CHECKING:  # 33 ms that --version need not wait for
+    import click
 
 USAGE_ERROR = 2
 FAILED = 1
@@ -50,16 +54,14 @@ def _say(text: str, code: int) -> int:
 def _dispatch(arguments: list[str]) -> int:
     import click
 
-    from agent_tui.commands import SUBCOMMANDS, subcommand
+    from agent_tui.commands import SUBCOMMANDS, run_subcommand
 
     name = arguments[0] if arguments else ""
     try:
         if name in SUBCOMMANDS:
-            return int(
-                subcommand(name).main(arguments[1:], prog_name=f"agent-tui {name}", standalone_mode=False)
-                or 0
-            )
-        return int(_root_command().main(arguments, prog_name="agent-tui", standalone_mode=False) or 0)
+            return run_subcommand(name, arguments[1:])
+        done: object = root_command().main(arguments, prog_name="agent-tui", standalone_mode=False)
+        return done if isinstance(done, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
@@ -68,7 +70,8 @@ def _dispatch(arguments: list[str]) -> int:
         return INTERRUPTED
 
 
-def _root_command() -> "click.Command":  # noqa: F821  # click is imported when the command line is read
+def root_command() -> "click.Command":
+    """Build the command of the program itself: the screen, or -p."""
     import click
 
     mode_names = [
@@ -143,7 +146,7 @@ def _root_command() -> "click.Command":  # noqa: F821  # click is imported when 
     return root
 
 
-_EPILOG = "Subcommands: tool, sessions, permissions, config, models, doctor. 'agent-tui SUBCOMMAND --help' tells more."
+_EPILOG = "Subcommands: tool, sessions, permissions, config, models, doctor, completion. 'agent-tui SUBCOMMAND --help' tells more."
 
 
 def _start(options: RunOptions) -> int:

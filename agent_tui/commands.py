@@ -1,0 +1,155 @@
+"""The subcommands: tool, sessions, permissions, config, models, doctor."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from agent_tui.options import RunOptions
+
+DIRECTORY = click.option("-C", "--cd", "--cwd", "directory", type=click.Path(path_type=Path), default=None)
+
+
+@click.command(help="Run one tool without a model and print its result as JSON.")
+@click.argument("name", required=False, default="")
+@click.option(
+    "--json", "arguments", default="", metavar="OBJECT", help="The tool's arguments as a JSON object."
+)
+@click.option(
+    "--batch", default="", metavar="FILE|-", help='JSON lines {"name", "input"}, run in one context.'
+)
+@click.option("--list", "list_all", is_flag=True, help="Print the names and schemas of all tools.")
+@click.option("--yes", is_flag=True, help="Allow what the calls need.")
+@DIRECTORY
+def tool(name: str, arguments: str, batch: str, list_all: bool, yes: bool, directory: Path | None) -> int:
+    """Run tools from a shell."""
+    from agent_tui.wiring import run_tools
+
+    workspace = RunOptions(directory=directory).enter_directory()
+    if sum([bool(name), bool(batch), list_all]) != 1:
+        raise click.UsageError("Name one tool, or give --batch FILE, or --list.")
+    return run_tools(workspace, name=name, arguments=arguments, batch=batch, list_all=list_all, yes=yes)
+
+
+@click.group(help="Show and change settings.")
+def config() -> None:
+    """Group of the settings commands."""
+
+
+@config.command("path", help="Print the settings files, weakest first.")
+@DIRECTORY
+def config_path(directory: Path | None) -> int:
+    """Print where settings live."""
+    from agent_tui.wiring import settings_layers
+
+    for layer in settings_layers(RunOptions(directory=directory).enter_directory(), trusted=True):
+        click.echo(f"{layer.name:16} {layer.file}{'' if layer.file.exists() else '  (not there)'}")
+    return 0
+
+
+@config.command("get", help="Print one setting, or all of them, with where they come from.")
+@click.argument("key", required=False, default="")
+@DIRECTORY
+def config_get(key: str, directory: Path | None) -> int:
+    """Print settings."""
+    from agent_tui.wiring import loaded_settings
+
+    loaded = loaded_settings(RunOptions(), RunOptions(directory=directory).enter_directory(), trusted=False)
+    values = {
+        f"{s}.{n}": v
+        for s, table in loaded.settings.model_dump(mode="json").items()
+        for n, v in table.items()
+    }
+    if key and key not in values:
+        raise click.UsageError(f"No setting named {key!r}; 'agent-tui config get' lists them.")
+    for name in [key] if key else values:
+        click.echo(f"{name} = {json.dumps(values[name])}  # {loaded.origins.get(name, 'default')}")
+    return 0
+
+
+@config.command("validate", help="Check the settings files; exit 1 when something is wrong.")
+@DIRECTORY
+def config_validate(directory: Path | None) -> int:
+    """Check settings."""
+    from agent_tui.wiring import loaded_settings
+
+    loaded = loaded_settings(RunOptions(), RunOptions(directory=directory).enter_directory(), trusted=True)
+    for problem in loaded.problems:
+        click.echo(str(problem))
+    click.echo("no problems" if not loaded.problems else f"{len(loaded.problems)} problem(s)")
+    return 1 if loaded.problems else 0
+
+
+@click.command(help="List the models of the provider in use.")
+@click.option("--provider", default=None)
+@click.option("--base-url", default="")
+def models(provider: str | None, base_url: str) -> int:
+    """List models."""
+    from agent_tui.wiring import list_models
+
+    options = RunOptions(provider=provider, base_url=base_url)
+    for name in list_models(options, options.enter_directory()):
+        click.echo(name)
+    return 0
+
+
+@click.command(help="Check the terminal, the sandbox, programs, keys and settings.")
+@click.option("--json", "as_json", is_flag=True)
+@DIRECTORY
+def doctor(as_json: bool, directory: Path | None) -> int:
+    """Check the machine; exit 1 when something needs attention."""
+    from agent_tui.doctor import examine
+
+    checks = examine(RunOptions(directory=directory).enter_directory())
+    if as_json:
+        click.echo(json.dumps([check.__dict__ for check in checks], ensure_ascii=False))
+    else:
+        for check in checks:
+            click.echo(f"{'ok  ' if check.ok else 'look'} {check.name}: {check.text}")
+    return 0 if all(check.ok for check in checks) else 1
+
+
+@click.command(help="Print the completion script for a shell.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> int:
+    """Print a completion script."""
+    from click.shell_completion import get_completion_class
+
+    from agent_tui.cli import root_command
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # the choice above lists only shells that click knows
+    click.echo(kind(root_command(), {}, "agent-tui", "_AGENT_TUI_COMPLETE").source())
+    return 0
+
+
+def _permissions(arguments: list[str]) -> int:
+    from agent_tui.wiring import run_permissions
+
+    return run_permissions(arguments)
+
+
+def _sessions(arguments: list[str]) -> int:
+    from agent_tui.wiring import run_sessions
+
+    return run_sessions(arguments)
+
+
+CLICK_COMMANDS: dict[str, click.Command] = {
+    "tool": tool,
+    "config": config,
+    "models": models,
+    "doctor": doctor,
+    "completion": completion,
+}
+PLAIN_COMMANDS: dict[str, Callable[[list[str]], int]] = {"permissions": _permissions, "sessions": _sessions}
+SUBCOMMANDS = frozenset([*CLICK_COMMANDS, *PLAIN_COMMANDS])
+
+
+def run_subcommand(name: str, arguments: list[str]) -> int:
+    """Run the subcommand `name` and give its exit code."""
+    if name in PLAIN_COMMANDS:
+        return PLAIN_COMMANDS[name](arguments)
+    done: object = CLICK_COMMANDS[name].main(arguments, prog_name=f"agent-tui {name}", standalone_mode=False)
+    return done if isinstance(done, int) else 0
