@@ -1,12 +1,12 @@
 """The strong backend on Linux: bubblewrap with a read-only root, pins, hidden secrets and a syscall filter."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.protocol.errors import SandboxError
 from agent_tui.sandbox.gitdirs import GitPins, find_pins
 from agent_tui.sandbox.interface import Confinement, Launch, Profile, Strength
+from agent_tui.sandbox.memory import memory_file
 from agent_tui.sandbox.seccomp import program
 
 BWRAP = Path("/usr/bin/bwrap")
@@ -75,7 +75,7 @@ class BwrapSandbox:
         command = [str(BWRAP), *self._namespaces(confinement), *self._mounts(confinement)]
         fds: tuple[int, ...] = ()
         if self._filter is not None:
-            fd = _memory_file(self._filter)
+            fd = memory_file(self._filter)
             command += ["--seccomp", str(fd)]
             fds = (fd,)
         command += ["--chdir", str(cwd), "--", *argv]
@@ -136,11 +136,3 @@ class BwrapSandbox:
             if path.exists() and not path.is_symlink():
                 mounts += ["--ro-bind", str(path), str(path)]
         return mounts
-
-
-def _memory_file(data: bytes) -> int:
-    """Give a descriptor, positioned at the start, from which `data` can be read once."""
-    fd = os.memfd_create("filter", 0)
-    os.write(fd, data)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd

@@ -61,11 +61,12 @@ _MACHINES = {
 }  # fmt: skip
 
 
-def program(machine: str = "") -> bytes | None:
+def program(machine: str = "", *, internet: bool = True) -> bytes | None:
     """Give the filter for `machine` (default: this one) as `struct sock_filter[]`, None for one we do not know.
 
     Foreign architectures and x32 answer ENOSYS; clone3 too, so that libc falls back to clone, whose flags can be
-    read; sockets other than IPv4 and IPv6 answer EAFNOSUPPORT; the rest answers EPERM.
+    read; sockets other than IPv4 and IPv6 answer EAFNOSUPPORT, with `internet` False those too; the rest answers
+    EPERM.
     """
     numbers = _MACHINES.get(machine or platform.machine())
     if numbers is None:
@@ -81,7 +82,7 @@ def program(machine: str = "") -> bytes | None:
     for number, argument in numbers.chmods:
         lines += _when_bits(number, argument, _SETID_BITS)
     lines += _ioctl(numbers.ioctl)
-    lines += _socket(numbers.socket)
+    lines += _socket(numbers.socket, internet=internet)
     lines.append(_return(_ALLOW))
     return b"".join(lines)
 
@@ -134,8 +135,10 @@ def _ioctl(syscall: int) -> list[bytes]:
     ]
 
 
-def _socket(syscall: int) -> list[bytes]:
+def _socket(syscall: int, *, internet: bool) -> list[bytes]:
     """EAFNOSUPPORT for families other than IPv4 and IPv6: unix sockets reach tmux, docker, agents."""
+    if not internet:
+        return [_jump(_JEQ, syscall, 0, 1), _fail(errno.EAFNOSUPPORT)]
     return [
         _jump(_JEQ, syscall, 0, 5),
         _load(_argument(0)),
