@@ -10,7 +10,7 @@ from agent_tui.sandbox.memory import memory_file
 from agent_tui.sandbox.seccomp import program
 
 BWRAP = Path("/usr/bin/bwrap")
-TEMP, VAR_TEMP = Path("/tmp"), Path("/var/tmp")  # noqa: S108  # inside the sandbox these are the session's own
+TEMP, VAR_TEMP = Path("/tmp"), Path("/var/tmp")  # inside the sandbox: the session's own
 SECRET_FOLDERS = (
     ".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh", ".config/hub",
     ".password-store", ".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium",

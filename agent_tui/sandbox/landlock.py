@@ -23,7 +23,7 @@ _DEVICES = (
     "/dev/shm",
     "/dev/ptmx",
     "/dev/pts",
-)  # noqa: S108  # devices, not files
+)
 _CREATE_RULESET = 444
 
 
