@@ -1,0 +1,155 @@
+"""Decides one need: own folders, deny, sealed, ask, allow, mode - in this order."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_tui.permissions.grammar import Layer, Rule
+from agent_tui.permissions.modes import Mode
+from agent_tui.permissions.needs import Need
+from agent_tui.permissions.rules import Matcher
+from agent_tui.protocol.permissions import (
+    DecidedBy,
+    Decision,
+    PermissionDecision,
+    PermissionKind,
+    Risk,
+    RuleRef,
+)
+from agent_tui.sandbox.interface import Strength
+
+READ_ONLY = RuleRef(text="built-in: only reads the project")
+_IN_PROJECT = RuleRef(text="built-in: inside the project")
+_OWN = RuleRef(text="built-in: agent-tui's own folders are closed to every tool")
+_NEEDS_NONE = RuleRef(text="built-in: the tool needs no permission")
+_FOREIGN = frozenset({PermissionKind.TOOL})
+
+Rules = Callable[[Decision], Sequence[Rule]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The answer to one need. `by` NOBODY with ASK means that a person must answer."""
+
+    decision: Decision
+    by: DecidedBy
+    rule: RuleRef
+
+    def as_decision(self, need: Need) -> PermissionDecision:
+        """Give it as a decision; `pattern` says what it covers, for the confinement of the call."""
+        return PermissionDecision(
+            permission_id=need.permission.id,
+            decision=self.decision,
+            pattern=need.permission.pattern or _covered(need),
+            decided_by=self.by,
+            rule=self.rule,
+        )
+
+
+def _covered(need: Need) -> str:
+    """Name what is covered where no rule could: the host's own network."""
+    is_network = need.permission.kind is PermissionKind.NETWORK
+    return need.permission.target if is_network else ""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Decides needs for one mode and one strength of the sandbox.
+
+    `rules` gives the rules of one list, grants included. `broken` says that a rule file could not be read: then
+    nothing is allowed without a person. `approval` says whether the tool's calls must be asked for.
+    """
+
+    matcher: Matcher
+    rules: Rules
+    mode: Mode
+    strength: Strength
+    broken: str = ""
+    approval: bool = False
+
+    def decide(self, need: Need) -> Ruling:
+        """Answer one need; ASK when only a person can."""
+        denial = self._denied(need)
+        if denial is not None:
+            return denial
+        if self.broken:
+            return _ask(RuleRef(text=f"built-in: {self.broken}"))
+        if need.sealed:
+            return _ask(RuleRef(text=f"built-in: {need.sealed}"))
+        if self.mode is Mode.BYPASS:
+            return _by_mode(Decision.ALLOW, self.mode, "everything else is allowed")
+        if (asked := self.matcher.first(self.rules(Decision.ASK), need.subject)) is not None:
+            return _ask(asked.ref)
+        allowed = self.matcher.first(self._allow_rules(need), need.subject) if not need.unclear else None
+        if allowed is not None:
+            return Ruling(Decision.ALLOW, DecidedBy.RULE, allowed.ref)
+        return self._by_default(need)
+
+    def _denied(self, need: Need) -> Ruling | None:
+        if need.own:
+            return Ruling(Decision.DENY, DecidedBy.RULE, _OWN)
+        if (rule := self.matcher.first(self.rules(Decision.DENY), need.subject)) is not None:
+            return Ruling(Decision.DENY, DecidedBy.RULE, rule.ref)
+        if self.mode is Mode.PLAN and self._has_effect(need):
+            return _by_mode(
+                Decision.DENY, self.mode, "nothing with a side effect runs before the plan is accepted"
+            )
+        return None
+
+    def _has_effect(self, need: Need) -> bool:
+        match need.permission.kind:
+            case PermissionKind.WRITE:
+                return True
+            case PermissionKind.EXECUTE:
+                return not need.reads_only
+            case PermissionKind.TOOL:
+                return self.approval
+            case _:
+                return False
+
+    def _allow_rules(self, need: Need) -> list[Rule]:
+        """Give the allow rules that count: a project's own never reach a HIGH row."""
+        rules = self.rules(Decision.ALLOW)
+        if need.permission.risk is not Risk.HIGH:
+            return list(rules)
+        return [rule for rule in rules if rule.origin.layer is not Layer.PROJECT]
+
+    def _by_default(self, need: Need) -> Ruling:
+        kind = need.permission.kind
+        if need.reads_only and kind is PermissionKind.READ:
+            return Ruling(Decision.ALLOW, DecidedBy.RULE, _IN_PROJECT)
+        if need.reads_only and (self.strength is Strength.STRONG or not need.needs_strong):
+            return Ruling(Decision.ALLOW, DecidedBy.RULE, READ_ONLY)
+        if kind in _FOREIGN and not self.approval:
+            return Ruling(Decision.ALLOW, DecidedBy.RULE, _NEEDS_NONE)
+        return self._by_mode(need)
+
+    def _by_mode(self, need: Need) -> Ruling:
+        kind, high = need.permission.kind, need.permission.risk is Risk.HIGH
+        writes_here = kind is PermissionKind.WRITE and need.inside and not high
+        if self.mode is Mode.ACCEPT_EDITS and writes_here and self._may_write(need):
+            return _by_mode(Decision.ALLOW, self.mode, "writes in the project run")
+        if self.mode is Mode.AUTO and self.strength is Strength.STRONG:
+            runs = kind is PermissionKind.EXECUTE and not need.unclear and not high
+            if writes_here or runs:
+                return _by_mode(Decision.ALLOW, self.mode, "runs in the sandbox")
+        return _ask(RuleRef(text=f"built-in: {need.permission.reason or f'{kind} must be asked for'}"))
+
+    def _may_write(self, need: Need) -> bool:
+        """A command's own writes run unasked only where the sandbox holds them."""
+        return need.subject.tool.casefold() != "bash" or self.strength is Strength.STRONG
+
+
+def _ask(rule: RuleRef) -> Ruling:
+    return Ruling(Decision.ASK, DecidedBy.NOBODY, rule)
+
+
+def _by_mode(decision: Decision, mode: Mode, words: str) -> Ruling:
+    return Ruling(decision, DecidedBy.MODE, RuleRef(text=f"mode {mode}: {words}"))
+
+
+def denial_text(need: Need, ruling: Ruling) -> str:
+    """Tell the model what was denied and by which rule, with its file and line."""
+    rule = ruling.rule
+    where = f" ({rule.file}, line {rule.line})" if rule.file else ""
+    kind, target = need.permission.kind, need.permission.target
+    return f"Permission denied: {kind} {target!r}, by {rule.text!r}{where}."

@@ -1,0 +1,236 @@
+"""Keeps lasting decisions outside the project: one JSON object a line, mode 0600, replaced atomically."""
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
+from agent_tui.permissions.rules import RuleProblem
+from agent_tui.protocol.permissions import Decision, PermissionKind, Scope
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """Give the time now, with its zone."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A decision that lasts. `project` is the real path it holds for, "" for every project.
+
+    `source` is the line of the transcript it came from; `expires_at` None means never. `line` is its 1-based line
+    in the state file, 0 while it lives in memory only.
+    """
+
+    grant_id: str
+    decision: Decision
+    tool: str
+    kind: PermissionKind
+    pattern: str
+    scope: Scope
+    project: str
+    created_at: datetime
+    expires_at: datetime | None = None
+    source: str = ""
+    line: int = 0
+
+    def same_as(self, other: "Grant") -> bool:
+        """Tell whether two grants say the same thing for the same place."""
+        mine = (self.decision, self.pattern, self.scope, self.project, self.expires_at)
+        return mine == (other.decision, other.pattern, other.scope, other.project, other.expires_at)
+
+    def holds(self, project: str, now: datetime) -> bool:
+        """Tell whether it counts in `project` at `now`."""
+        return self.project in ("", project) and (self.expires_at is None or now < self.expires_at)
+
+    def as_rule(self, *, project: Path, file: str) -> Rule:
+        """Give it as a rule; `/x` in its pattern is relative to the project. Raises RuleError."""
+        origin = Origin(Layer.GRANT, project, file if self.line else "", self.line)
+        rule = parse_rule(self.pattern, self.decision, origin)
+        return replace(rule, expires_at=self.expires_at, grant_id=self.grant_id)
+
+
+def new_grant(
+    *,
+    decision: Decision,
+    tool: str,
+    kind: PermissionKind,
+    pattern: str,
+    scope: Scope,
+    project: Path,
+    now: datetime,
+    expires_at: datetime | None = None,
+    source: str = "",
+) -> Grant:
+    """Make a grant for `project` (or for every project when the scope is USER)."""
+    return Grant(
+        grant_id=secrets.token_hex(4),
+        decision=decision,
+        tool=tool,
+        kind=kind,
+        pattern=pattern,
+        scope=scope,
+        project="" if scope is Scope.USER else str(project),
+        created_at=now,
+        expires_at=expires_at,
+        source=source,
+    )
+
+
+class GrantStore:
+    """The state file of project and user grants, shared by all running programs of one user.
+
+    A line that cannot be read makes every allow grant of the file void (a lost denial must not turn into an
+    allowance) and is told in `problems`.
+    """
+
+    def __init__(self, state_dir: Path, *, clock: Clock = utc_now) -> None:
+        self.path = state_dir / "grants.jsonl"
+        self._clock = clock
+        self._stamp: tuple[int, int, int] | None = None
+        self._grants: tuple[Grant, ...] = ()
+        self._problems: tuple[RuleProblem, ...] = ()
+
+    @property
+    def problems(self) -> Sequence[RuleProblem]:
+        """What is wrong with the file."""
+        self._refresh()
+        return self._problems
+
+    def all(self) -> Sequence[Grant]:
+        """Give every grant that has not expired, in file order."""
+        self._refresh()
+        now = self._clock()
+        return [g for g in self._grants if g.expires_at is None or now < g.expires_at]
+
+    def holding(self, project: Path) -> Sequence[Grant]:
+        """Give the grants that count in `project` now; no allow grant when a line is broken."""
+        self._refresh()
+        now, broken = self._clock(), bool(self._problems)
+        held = [grant for grant in self._grants if grant.holds(str(project), now)]
+        return [grant for grant in held if not (broken and grant.decision is Decision.ALLOW)]
+
+    def add(self, grant: Grant) -> Grant:
+        """Store `grant` at once, or give the one that says the same already. Raises OSError."""
+        with self._locked():
+            for known in self._grants:
+                if known.same_as(grant):
+                    return known
+            self._write([*self._grants, grant])
+        return next(kept for kept in self._grants if kept.grant_id == grant.grant_id)
+
+    def remove(self, grant_id: str) -> Grant | None:
+        """Take a grant back; None when there is none of that id. Raises OSError."""
+        with self._locked():
+            gone = next((grant for grant in self._grants if grant.grant_id == grant_id), None)
+            if gone is not None:
+                self._write([grant for grant in self._grants if grant is not gone])
+        return gone
+
+    @contextlib.contextmanager
+    def _locked(self) -> Generator[None]:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._stamp = None
+            self._refresh()
+            if self._problems:
+                raise OSError(
+                    f"{self.path}:{self._problems[0].line}: {self._problems[0].text}; repair it first"
+                )
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _write(self, grants: Sequence[Grant]) -> None:
+        now = self._clock()
+        lines = [_encode(g) for g in grants if g.expires_at is None or now < g.expires_at]
+        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        self._stamp = None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Read the file again when it changed."""
+        try:
+            info = self.path.stat()
+        except FileNotFoundError:
+            self._stamp, self._grants, self._problems = None, (), ()
+            return
+        stamp = (info.st_ino, info.st_size, info.st_mtime_ns)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._grants, self._problems = _decode_all(self.path)
+
+
+def _encode(grant: Grant) -> str:
+    return json.dumps(
+        {
+            "id": grant.grant_id,
+            "decision": grant.decision.value,
+            "pattern": grant.pattern,
+            "tool": grant.tool,
+            "kind": grant.kind.value,
+            "scope": grant.scope.value,
+            "project": grant.project,
+            "created_at": grant.created_at.isoformat(),
+            "expires_at": grant.expires_at.isoformat() if grant.expires_at else None,
+            "source": grant.source,
+        },
+        ensure_ascii=True,
+    )
+
+
+def _decode_all(path: Path) -> tuple[tuple[Grant, ...], tuple[RuleProblem, ...]]:
+    grants: list[Grant] = []
+    problems: list[RuleProblem] = []
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        return (), (RuleProblem(f"cannot be read: {error}", str(path)),)
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            grants.append(_decode(json.loads(line), number))
+        except (ValueError, KeyError, TypeError, RuleError) as error:
+            problems.append(RuleProblem(f"not a grant ({error})", str(path), number))
+    return tuple(grants), tuple(problems)
+
+
+def _decode(record: dict[str, str | None], line: int) -> Grant:
+    """Read one stored grant. Raises ValueError, KeyError or TypeError."""
+    expires = record["expires_at"]
+    grant = Grant(
+        grant_id=str(record["id"]),
+        decision=Decision(record["decision"]),
+        tool=str(record["tool"]),
+        kind=PermissionKind(record["kind"]),
+        pattern=str(record["pattern"]),
+        scope=Scope(record["scope"]),
+        project=str(record["project"]),
+        created_at=datetime.fromisoformat(str(record["created_at"])),
+        expires_at=datetime.fromisoformat(expires) if expires else None,
+        source=str(record.get("source") or ""),
+        line=line,
+    )
+    grant.as_rule(project=Path("/"), file="")
+    return grant

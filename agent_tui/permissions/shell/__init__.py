@@ -1,0 +1,1 @@
+"""Says what a shell command would do, without running it."""
