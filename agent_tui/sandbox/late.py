@@ -1,0 +1,54 @@
+"""A sandbox that is looked for in a thread, so that nothing waits for the probe before the first command."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from agent_tui.sandbox.interface import Confinement, Launch, NoSandbox, Sandbox, Strength
+
+
+class LateSandbox:
+    """Stands for the sandbox that `probe` will give; whoever needs it first waits for it (at most seconds)."""
+
+    def __init__(self, probe: Callable[[], Sandbox]) -> None:
+        self._probe = probe
+        self._found: Sandbox = NoSandbox("the probe failed")
+        self._thread = threading.Thread(target=self._look, name="sandbox-probe", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def _look(self) -> None:
+        self._found = self._probe()
+
+    def _ready(self) -> Sandbox:
+        if self._thread.ident is None:
+            self.start()
+        self._thread.join()
+        return self._found
+
+    @property
+    def found(self) -> bool:
+        """Whether the probe is done."""
+        return self._thread.ident is not None and not self._thread.is_alive()
+
+    @property
+    def strength(self) -> Strength:
+        return self._ready().strength
+
+    @property
+    def reason(self) -> str:
+        return self._ready().reason
+
+    def launch(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        confinement: Confinement,
+        env: Mapping[str, str],
+        keep_fds: tuple[int, ...] = (),
+    ) -> Launch:
+        """Wrap `argv` with what was found. Raises SandboxError."""
+        return self._ready().launch(argv, cwd=cwd, confinement=confinement, env=env, keep_fds=keep_fds)
