@@ -1,0 +1,156 @@
+"""Which variables a command sees: the user's own, without secrets and without what belongs to this program."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.sandbox.interface import Confinement, Launch, Sandbox, Strength
+
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED", re.IGNORECASE)
+_LOADER = ("LD_", "DYLD_", "PYTHON")
+_PROVIDERS = (
+    "ANTHROPIC_",
+    "OPENAI_",
+    "AZURE_OPENAI_",
+    "OPENROUTER_",
+    "GEMINI_",
+    "MISTRAL_",
+    "GROQ_",
+    "DEEPSEEK_",
+    "EXA_",
+    "BRAVE_",
+    "TAVILY_",
+    "SEARXNG_",
+)
+_AGENTS = ("AGENT_TUI_", "CLAUDE_", "CLAUDECODE", "CODEX_")
+# What would make bash run other code or other directories than the text that was shown.
+_SHELL = (
+    "BASH_ENV",
+    "BASH_FUNC_",
+    "BASH_XTRACEFD",
+    "BASH_LOADABLES_PATH",
+    "BASHOPTS",
+    "SHELLOPTS",
+    "CDPATH",
+    "EXECIGNORE",
+    "GLOBIGNORE",
+)
+_STATE = frozenset(
+    {
+        "COLUMNS",
+        "LINES",
+        "COLORTERM",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "FORCE_COLOR",
+        "TERMCAP",
+        "ENV",
+        "PWD",
+        "OLDPWD",
+        "SHLVL",
+        "_",
+    }
+)
+_FIXED = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "GIT_STATE_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "AGENT_TUI_CHILD": "1",
+}
+
+
+@dataclass(frozen=True)
+class ChildEnvironment:
+    """The variables for a command. `dropped` are the names of loader variables that were left out."""
+
+    variables: Mapping[str, str]
+    dropped: tuple[str, ...] = ()
+
+
+def child_environment(
+    workspace: Path, *, base: Mapping[str, str] | None = None, prefix: str = sys.prefix
+) -> ChildEnvironment:
+    """Give what a command in `workspace` sees of `base` (default: this process's environment).
+
+    Left out: names that match KEY, TOKEN, SECRET, PASS or CRED; variables of model providers and of agents;
+    LD_*, DYLD_* and PYTHON* (a frozen launcher's `X_ORIG` puts the user's own `X` back); what would change
+    the meaning of a bash text; the size and colours of the terminal. The virtual environment at `prefix`,
+    in which this program runs, is taken out of PATH unless it belongs to the workspace.
+    """
+    source = os.environ if base is None else base
+    kept = {name: value for name, value in source.items() if not _is_private(name)}
+    for name in source:
+        if name.startswith(("LD_", "DYLD_")) and name.endswith("_ORIG"):
+            kept[name.removesuffix("_ORIG")] = source[name]
+    dropped = tuple(sorted(n for n in source if n.startswith(_LOADER) and n not in kept))
+    _leave_own_venv(kept, Path(prefix), workspace)
+    kept.update(_FIXED)
+    return ChildEnvironment(variables=kept, dropped=dropped)
+
+
+def _is_private(name: str) -> bool:
+    return bool(
+        _SECRET.search(name)
+        or name.startswith((*_LOADER, *_PROVIDERS, *_AGENTS, *_SHELL))
+        or name in _STATE
+        or name in _FIXED
+    )
+
+
+def _leave_own_venv(variables: dict[str, str], prefix: Path, workspace: Path) -> None:
+    """Drop VIRTUAL_ENV and the PATH entry of this program's own environment."""
+    if not (prefix / "pyvenv.cfg").exists() or prefix.is_relative_to(workspace):
+        return
+    if variables.get("VIRTUAL_ENV") == str(prefix):
+        del variables["VIRTUAL_ENV"]
+        variables.pop("VIRTUAL_ENV_PROMPT", None)
+    own = str(prefix / "bin")
+    entries = [entry for entry in variables.get("PATH", "").split(os.pathsep) if entry != own]
+    if entries != [""]:
+        variables["PATH"] = os.pathsep.join(entries)
+
+
+class WithoutVariables:
+    """A sandbox that also keeps the variables named in `names` from every command (`[shell] env_deny`).
+
+    A name ending in `*` stands for every name that begins so.
+    """
+
+    def __init__(self, sandbox: Sandbox, names: Sequence[str]) -> None:
+        self._sandbox = sandbox
+        self._exact = frozenset(name for name in names if not name.endswith("*"))
+        self._prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
+
+    @property
+    def strength(self) -> Strength:
+        return self._sandbox.strength
+
+    @property
+    def reason(self) -> str:
+        return self._sandbox.reason
+
+    def launch(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        confinement: Confinement,
+        env: Mapping[str, str],
+        keep_fds: tuple[int, ...] = (),
+    ) -> Launch:
+        kept = {
+            name: value
+            for name, value in env.items()
+            if name not in self._exact and not name.startswith(self._prefixes or ("\0",))
+        }
+        return self._sandbox.launch(argv, cwd=cwd, confinement=confinement, env=kept, keep_fds=keep_fds)

@@ -1,0 +1,331 @@
+"""Child processes: a supervised command that leaves nothing behind, and short programs of our own."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_tui.sandbox.interface import Launch
+
+SUPERVISOR = Path(__file__).with_name("_supervisor.py")
+DIRECTORY_FD = 9
+READ_BYTES = 65_536
+STREAM_LIMIT_BYTES = 1 << 20
+END_GRACE_S = 2.0
+# The supervisor kills for 3 s at most; whoever is not gone then hangs in the kernel and is left to it.
+SUPERVISOR_PATIENCE_S = 5.0
+DRAIN_PATIENCE_S = 1.0
+DIRECTORY_REPORT_BYTES = 65_536
+
+Sink = Callable[[bytes], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended. `exit_code` is negative for a signal, None when nobody knows.
+
+    `left` names processes that outlived the command and were ended with it; `failure` says why it never ran;
+    `directory_report` is what it wrote to descriptor 9, untrusted.
+    """
+
+    exit_code: int | None
+    left: tuple[str, ...] = ()
+    failure: str = ""
+    directory_report: bytes = b""
+
+
+class Command:
+    """A running command with everything it starts; make one with `start_command`.
+
+    Output goes to the sink as it comes. The command and its descendants end with `end`, with its shell, or with
+    this program, even when that is killed: a supervisor process watches all three.
+    """
+
+    def __init__(self, supervisor: asyncio.subprocess.Process, sink: Sink, directory_r: int) -> None:
+        self._supervisor = supervisor
+        self._sink = sink
+        self._directory_r = directory_r
+        self._directory = b""
+        self._pid = 0
+        self._exit_code: int | None = None
+        self._failure = ""
+        self._left: list[str] = []
+        if directory_r >= 0:
+            asyncio.get_running_loop().add_reader(directory_r, self._read_directory)
+        self._task = asyncio.create_task(self._follow())
+
+    @property
+    def running(self) -> bool:
+        """Whether `wait` would have to wait."""
+        return not self._task.done()
+
+    async def wait(self) -> Ended:
+        """Wait until the command and all it started are gone. May be called often and cancelled safely."""
+        await asyncio.wait({self._task})
+        return self._task.result()
+
+    async def wait_or(
+        self, asked: asyncio.Event, *, timeout_s: float
+    ) -> Literal["ended", "asked", "timeout"]:
+        """Wait until the command ends, `asked` is set or the time is up, and say which came first."""
+        waiter = asyncio.create_task(asked.wait())
+        try:
+            await asyncio.wait({self._task, waiter}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiter.cancel()
+        if self._task.done():
+            return "ended"
+        return "asked" if asked.is_set() else "timeout"
+
+    async def end(self, *, grace_s: float = END_GRACE_S) -> Ended:
+        """Ask the command and all it started to end, kill the rest after `grace_s`, and wait.
+
+        When this is cancelled the ending goes on by itself.
+        """
+        self.begin_end(grace_s=grace_s)
+        done, _ = await asyncio.wait({self._task}, timeout=grace_s + SUPERVISOR_PATIENCE_S)
+        if not done:
+            self._kill_hard()
+        return await self.wait()
+
+    def begin_end(self, *, grace_s: float = END_GRACE_S) -> None:
+        """Begin what `end` does, without waiting."""
+        stdin = self._supervisor.stdin
+        if stdin is None or stdin.is_closing():
+            return
+        stdin.write(f"end {grace_s}\n".encode())
+        stdin.close()
+
+    async def _follow(self) -> Ended:
+        try:
+            async with asyncio.TaskGroup() as group:
+                output = group.create_task(self._pump())
+                await self._follow_reports()
+                # Whoever still holds the pipe is no process of ours any more: take what is there and leave.
+                await asyncio.wait({output}, timeout=DRAIN_PATIENCE_S)
+                output.cancel()
+        finally:
+            self._close_directory()
+            self._supervisor_is_done()
+        await self._supervisor.wait()
+        return Ended(
+            exit_code=self._exit_code,
+            left=tuple(self._left),
+            failure=self._failure,
+            directory_report=self._directory,
+        )
+
+    async def _pump(self) -> None:
+        stream = self._supervisor.stdout
+        while stream is not None and (chunk := await stream.read(READ_BYTES)):
+            await self._sink(chunk)
+
+    async def _follow_reports(self) -> None:
+        stream = self._supervisor.stderr
+        while stream is not None and (line := await stream.readline()):
+            word, _, rest = line.decode("utf-8", "replace").rstrip("\n").partition(" ")
+            match word:
+                case "pid":
+                    self._pid = int(rest)
+                case "exit":
+                    self._exit_code = int(rest)
+                case "failed":
+                    self._failure = rest
+                case "left":
+                    self._left.append(rest)
+                case "done":
+                    return
+                case _:
+                    self._failure = f"{self._failure}{line.decode('utf-8', 'replace')}"
+        # The supervisor died without a word (the command killed it): the group is all that is known.
+        self._failure = self._failure or "the process that watched the command was ended"
+        self._kill_hard()
+
+    def _kill_hard(self) -> None:
+        for pid in (self._pid, self._supervisor.pid):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if pid > 0:
+                    os.killpg(pid, signal.SIGKILL)
+
+    def _supervisor_is_done(self) -> None:
+        stdin = self._supervisor.stdin
+        if stdin is not None and not stdin.is_closing():
+            stdin.close()
+
+    def _read_directory(self) -> None:
+        try:
+            data = os.read(self._directory_r, READ_BYTES)
+        except BlockingIOError:
+            return
+        if data:
+            self._directory = (self._directory + data)[-DIRECTORY_REPORT_BYTES:]
+        else:
+            self._close_directory()
+
+    def _close_directory(self) -> None:
+        if self._directory_r < 0:
+            return
+        asyncio.get_running_loop().remove_reader(self._directory_r)
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._directory_r, READ_BYTES):
+                self._directory = (self._directory + data)[-DIRECTORY_REPORT_BYTES:]
+        os.close(self._directory_r)
+        self._directory_r = -1
+
+
+async def start_command(
+    prepare: Callable[[tuple[int, ...]], Launch], sink: Sink, *, report_directory: bool = False
+) -> Command:
+    """Start a command in a session of its own, its input empty, its output and errors in one pipe to `sink`.
+
+    `prepare` gets the descriptors the command must keep and gives the launch (see `Sandbox.launch`). With
+    `report_directory` the command has descriptor 9 to report on. Must be called on the main thread's loop.
+    Raises OSError when no process can be made, and what `prepare` raises.
+    """
+    directory_r, directory_w = os.pipe() if report_directory else (-1, -1)
+    launch = None
+    try:
+        launch = _prepared(prepare, (DIRECTORY_FD,) if report_directory else ())
+        others = tuple(fd for fd in launch.pass_fds if fd != DIRECTORY_FD or not report_directory)
+        supervisor = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            "-S",
+            str(SUPERVISOR),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={},
+            pass_fds=(*others, *(() if directory_w < 0 else (directory_w,))),
+            start_new_session=True,
+            limit=STREAM_LIMIT_BYTES,
+        )
+        _send_order(supervisor, _order(launch, directory_w, others))
+    except BaseException:
+        if directory_r >= 0:
+            os.close(directory_r)
+        raise
+    finally:
+        if directory_w >= 0:
+            os.close(directory_w)
+        for fd in launch.close_after if launch else ():
+            os.close(fd)
+    if directory_r >= 0:
+        os.set_blocking(directory_r, False)
+    return Command(supervisor, sink, directory_r)
+
+
+def _prepared(prepare: Callable[[tuple[int, ...]], Launch], keep: tuple[int, ...]) -> Launch:
+    """Prepare the launch while number 9 is taken here, so that no descriptor of the sandbox gets it."""
+    with open(os.devnull, "rb") as null:
+        taken = fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, DIRECTORY_FD)
+    try:
+        return prepare(keep)
+    finally:
+        os.close(taken)
+
+
+def _order(launch: Launch, directory_fd: int, others: Sequence[int]) -> bytes:
+    fields = [
+        os.fsencode(launch.cwd),
+        str(directory_fd).encode(),
+        " ".join(map(str, others)).encode(),
+        str(len(launch.argv)).encode(),
+        *(_encoded(argument) for argument in launch.argv),
+        *(_encoded(f"{name}={value}") for name, value in launch.env.items()),
+    ]
+    return b"".join(field + b"\0" for field in fields)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _send_order(supervisor: asyncio.subprocess.Process, order: bytes) -> None:
+    if supervisor.stdin is not None:
+        supervisor.stdin.write(f"{len(order)}\n".encode() + order)
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What a program of our own answered. `is_cut` says that `stdout` reached its limit and the program was ended."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    is_cut: bool = False
+
+
+async def capture(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: bytes = b"",
+    timeout_s: float,
+    limit_bytes: int,
+) -> Captured:
+    """Run a short trusted program (rg, our search worker) and give its output.
+
+    The program is killed when the time or the size is used up or the caller is cancelled. Raises TimeoutError
+    and OSError.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=cwd,
+        env=dict(env),
+        start_new_session=True,
+        limit=STREAM_LIMIT_BYTES,
+    )
+    try:
+        async with asyncio.timeout(timeout_s), asyncio.TaskGroup() as group:
+            out = group.create_task(_read_up_to(process.stdout, limit_bytes))
+            err = group.create_task(_read_start(process.stderr, READ_BYTES))
+            await _feed(process, stdin)
+            stdout = await out
+            if len(stdout) > limit_bytes:
+                process.kill()
+            stderr = await err
+            code = await process.wait()
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+    return Captured(code, stdout[:limit_bytes], stderr, is_cut=len(stdout) > limit_bytes)
+
+
+async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
+    if process.stdin is None:
+        return
+    with contextlib.suppress(ConnectionError):
+        process.stdin.write(data)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read_up_to(stream: asyncio.StreamReader | None, limit_bytes: int) -> bytes:
+    """Read to the end, or a little over the limit."""
+    parts: list[bytes] = []
+    size = 0
+    while stream is not None and size <= limit_bytes and (chunk := await stream.read(READ_BYTES)):
+        parts.append(chunk)
+        size += len(chunk)
+    return b"".join(parts)
+
+
+async def _read_start(stream: asyncio.StreamReader | None, limit_bytes: int) -> bytes:
+    """Read to the end and keep the start."""
+    kept = b""
+    while stream is not None and (chunk := await stream.read(READ_BYTES)):
+        kept = (kept + chunk)[:limit_bytes]
+    return kept
