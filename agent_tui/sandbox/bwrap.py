@@ -7,6 +7,7 @@ from agent_tui.protocol.errors import SandboxError
 from agent_tui.sandbox.gitdirs import GitPins, find_pins
 from agent_tui.sandbox.interface import Confinement, Launch, Profile, Strength
 from agent_tui.sandbox.memory import memory_file
+from agent_tui.sandbox.network import SharedNetwork
 from agent_tui.sandbox.seccomp import program
 
 BWRAP = Path("/usr/bin/bwrap")
@@ -47,6 +48,7 @@ class BwrapSandbox:
         self._visible = tuple(visible)
         self._pins: GitPins | None = None
         self._filter = program()
+        self._network = SharedNetwork(BWRAP)
 
     @property
     def strength(self) -> Strength:
@@ -72,7 +74,17 @@ class BwrapSandbox:
             raise SandboxError(
                 f"{self._workspace} holds the home folder; writes are not confined there, start in a project"
             )
-        command = [str(BWRAP), *self._namespaces(confinement), *self._mounts(confinement)]
+        if confinement.hosts and not confinement.host_network:
+            raise SandboxError(
+                "a command cannot be limited to some hosts yet; allow it the host's network once"
+            )
+        joined = [] if confinement.host_network else self._network.prefix()
+        command = [
+            *joined,
+            str(BWRAP),
+            *self._namespaces(own_network=not joined and not confinement.host_network),
+        ]
+        command += self._mounts(confinement)
         fds: tuple[int, ...] = ()
         if self._filter is not None:
             fd = memory_file(self._filter)
@@ -81,10 +93,14 @@ class BwrapSandbox:
         command += ["--chdir", str(cwd), "--", *argv]
         return Launch(tuple(command), dict(env), self._workspace, pass_fds=(*keep_fds, *fds), close_after=fds)
 
-    def _namespaces(self, confinement: Confinement) -> list[str]:
+    def _namespaces(self, *, own_network: bool) -> list[str]:
         flags = ["--new-session", "--die-with-parent", "--unshare-user", "--disable-userns", "--unshare-pid"]
         flags += ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"]
-        return flags if confinement.host_network else [*flags, "--unshare-net"]
+        return [*flags, "--unshare-net"] if own_network else flags
+
+    def close(self) -> None:
+        """Give up the shared network."""
+        self._network.close()
 
     def _mounts(self, confinement: Confinement) -> list[str]:
         mounts = [
