@@ -113,9 +113,7 @@ def _wrap_clusters(text: str, width: int) -> list[Span]:
     line, used, blank = 0, 0, -1  # line start, cells used, last place to cut (a character index)
     for start, end, cells in clusters:
         char = text[start]
-        if char == " ":
-            blank = start
-        elif cells == 2 and start > line and char not in _NOT_FIRST:
+        if char == " " or (cells == 2 and start > line and char not in _NOT_FIRST):
             blank = start
         if used + cells > width and start > line:
             if char == " ":

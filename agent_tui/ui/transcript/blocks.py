@@ -1,0 +1,62 @@
+"""One block of the conversation on screen, and how high it probably is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_tui.protocol.replay import BlockKind, ReplayBlock
+from agent_tui.ui.render.inks import Inks
+
+COLLAPSIBLE: frozenset[BlockKind] = frozenset({"tool", "thinking"})
+LIVE_ROWS = 6
+
+
+@dataclass(frozen=True)
+class Look:
+    """How bodies are drawn: styles, width in cells, frame of the spinner, time in seconds (monotonic)."""
+
+    inks: Inks
+    width: int
+    frame: int = 0
+    now_s: float = 0.0
+
+
+class Block:
+    """What is known of a block: its data, whether it is open, and since when it runs.
+
+    `chosen` says that a person opened or closed it, which later updates respect. `stamp` names its present
+    looks: a new one makes every cached row of the old one worthless. `exact` says that its height was measured.
+    """
+
+    __slots__ = ("chosen", "data", "exact", "live", "open", "stamp", "started_s")
+
+    def __init__(self, data: ReplayBlock, stamp: int) -> None:
+        self.data = data
+        self.stamp = stamp
+        self.open = data.kind == "tool" and data.state == "error"
+        self.chosen = False
+        self.exact = False
+        self.live = ""
+        self.started_s = 0.0
+
+    @property
+    def collapsible(self) -> bool:
+        """Whether it has a head that opens and closes it."""
+        return self.data.kind in COLLAPSIBLE
+
+
+def gap(previous: BlockKind | None, kind: BlockKind) -> int:
+    """Count the blank rows between two neighbours: none above the first block and between panels."""
+    if previous is None or (previous == kind == "tool") or (previous == kind == "notice"):
+        return 0
+    return 0 if kind == "decision" and previous in ("tool", "decision") else 1
+
+
+def estimate(block: Block, width: int) -> int:
+    """Guess the height of a block without its gap, from the size of its text; at least 1."""
+    data = block.data
+    if block.collapsible and not block.open:
+        return 1
+    size = len(data.text)
+    rows = data.text.count("\n", 0, 20_000) + 1 + size // max(20, width + 20)
+    return rows + 2 if data.kind in ("tool", "user") else rows

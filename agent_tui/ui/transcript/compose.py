@@ -1,0 +1,41 @@
+"""A block to the rows that show it."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+
+from agent_tui.ui.render.code import split_lines
+from agent_tui.ui.render.rows import Body, Row, RowList, expand_tabs, wrap_runs
+from agent_tui.ui.render.safe import clean
+from agent_tui.ui.transcript.blocks import Block, Look
+from agent_tui.ui.transcript.panel import thinking_panel, tool_panel
+
+
+def compose(block: Block, look: Look) -> Body:
+    """Lay out one block that is not being streamed."""
+    from agent_tui.ui.render.markdown import render  # markdown-it costs 15 ms, not before the first reply
+
+    data = block.data
+    match data.kind:
+        case "user":
+            fill = look.inks("", look.inks.palette.user_bg)
+            return RowList(plain_rows(clean(data.text), look.inks.text, look.width - 1, fill))
+        case "assistant":
+            return RowList(render(clean(data.text), look.width, look.inks))
+        case "thinking":
+            return thinking_panel(block, look)
+        case "tool":
+            return tool_panel(block, look)
+        case "notice":
+            return RowList(plain_rows(clean(data.text), look.inks.muted, look.width))
+        case "decision":
+            return RowList(plain_rows(clean(data.text), look.inks.faint, look.width))
+
+
+def plain_rows(text: str, style: Style, width: int, fill: Style | None = None) -> list[Row]:
+    """Wrap safe text into rows of one style."""
+    rows: list[Row] = []
+    for line in split_lines(text):
+        rows.extend(wrap_runs([Segment(expand_tabs(line), style)], width))
+    return [row._replace(fill=fill) for row in rows] if fill else rows

@@ -1,0 +1,239 @@
+"""The blocks of a conversation with their places: what is on which row, independent of any widget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from agent_tui.protocol.replay import BlockKind, ReplayBlock
+from agent_tui.ui.palette import Palette
+from agent_tui.ui.render.inks import Inks
+from agent_tui.ui.render.rows import Body, Row
+from agent_tui.ui.transcript.blocks import Block, Look, estimate, gap
+from agent_tui.ui.transcript.cache import Bounded
+from agent_tui.ui.transcript.compose import compose
+from agent_tui.ui.transcript.heights import Heights
+from agent_tui.ui.transcript.stream import Stream, make_stream
+
+BODY_ROWS = 6_000
+EMPTY = Row(())
+
+
+class Document:
+    """Blocks, their heights and their laid-out bodies. Rows are counted from the top of the conversation.
+
+    Row 0 of a block is its first row below the gap; the gap above has negative numbers.
+    """
+
+    def __init__(self, palette: Palette, clock: Callable[[], float] = time.monotonic) -> None:
+        self.inks = Inks(palette)
+        self.clock = clock
+        self.width = 80
+        self.frame = 0
+        self.blocks: list[Block] = []
+        self.heights = Heights()
+        self.streams: dict[int, Stream] = {}
+        self.running: set[int] = set()
+        self.dirty: set[int] = set()
+        self._bodies: Bounded[int, Body] = Bounded(BODY_ROWS, _cost)
+        self._calls: dict[str, int] = {}
+        self._stamp = 0
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    # -- changes
+
+    def load(self, blocks: Sequence[ReplayBlock]) -> None:
+        """Replace everything by `blocks`."""
+        self.clear()
+        for data in blocks:
+            self._append(data)
+        kinds: list[BlockKind | None] = [None, *[data.kind for data in blocks]]
+        self.heights = Heights(
+            [
+                estimate(block, self.width) + gap(before, block.data.kind)
+                for before, block in zip(kinds, self.blocks, strict=False)
+            ]
+        )
+
+    def clear(self) -> None:
+        """Forget all blocks."""
+        self.blocks.clear()
+        self.heights = Heights()
+        self.streams.clear()
+        self.running.clear()
+        self.dirty.clear()
+        self._calls.clear()
+        self._bodies.clear()
+
+    def add(self, data: ReplayBlock) -> int:
+        """Put a block at the end; gives its index, which stays valid until `clear` or `load`."""
+        block = self._append(data)
+        self.heights.append(estimate(block, self.width) + self.gap(len(self.blocks) - 1))
+        return len(self.blocks) - 1
+
+    def _append(self, data: ReplayBlock) -> Block:
+        block = Block(data, self.next_stamp())
+        self.blocks.append(block)
+        if data.kind == "tool":
+            self._calls[data.call_id] = len(self.blocks) - 1
+            self._track(len(self.blocks) - 1)
+        return block
+
+    def _track(self, index: int) -> None:
+        block = self.blocks[index]
+        if block.data.state == "running":
+            if index not in self.running:
+                self.running.add(index)
+                block.started_s = self.clock()
+        else:
+            self.running.discard(index)
+
+    def call(self, call_id: str) -> int | None:
+        """Give the block of a call: the newest when an id comes twice."""
+        return self._calls.get(call_id)
+
+    def open(self, index: int, is_open: bool) -> int:
+        """Open or close a block as a person's choice; gives by how many rows it grew."""
+        block = self.blocks[index]
+        block.open, block.chosen = is_open, True
+        return self.changed(index)
+
+    def open_all(self) -> None:
+        """Open every block that can be, or close them when all are open. Heights are guesses until seen."""
+        panels = [index for index, block in enumerate(self.blocks) if block.collapsible]
+        is_open = not all(self.blocks[index].open for index in panels)
+        for index in panels:
+            block = self.blocks[index]
+            self._bodies.drop(block.stamp)
+            block.open, block.chosen, block.exact = is_open, True, False
+            block.stamp = self.next_stamp()
+            self.heights.set(index, estimate(block, self.width) + self.gap(index))
+
+    def is_open_all(self, index: int, inside: int) -> bool:
+        """Say whether a row offers to open the whole of a cut result."""
+        block = self.blocks[index]
+        return block.open and block.data.is_truncated and inside == self.body(index).height - 1
+
+    def start_stream(self, kind: BlockKind) -> int:
+        """Put a block at the end that will be written bit by bit."""
+        index = self.add(ReplayBlock(kind, ""))
+        self.streams[index] = make_stream(self.blocks[index], self.look())
+        self.measure(index)
+        return index
+
+    def end_stream(self, index: int) -> None:
+        """Keep what a stream wrote as the block's text."""
+        stream = self.streams.pop(index)
+        self.dirty.discard(index)
+        self.blocks[index].data.text = stream.text
+        self.blocks[index].exact = False
+
+    def take_dirty(self) -> list[int]:
+        """Give the blocks that wait for a flush, in order, and forget that they do."""
+        indexes = sorted(self.dirty)
+        self.dirty.clear()
+        return indexes
+
+    def changed(self, index: int) -> int:
+        """Lay a block out anew; gives by how many rows it grew."""
+        block = self.blocks[index]
+        self._bodies.drop(block.stamp)
+        block.stamp = self.next_stamp()
+        block.exact = False
+        if block.data.kind == "tool":
+            self._track(index)
+        return self.measure(index)
+
+    def relook(self) -> None:
+        """Forget all looks, as after a change of colours; heights stay."""
+        self._bodies.clear()
+        for block in self.blocks:
+            block.stamp = self.next_stamp()
+        for index, stream in list(self.streams.items()):
+            self.streams[index] = stream.again(self.look())
+
+    def set_palette(self, palette: Palette) -> None:
+        """Draw in other colours."""
+        self.inks = Inks(palette)
+        self.relook()
+
+    def set_width(self, width: int) -> None:
+        """Lay out for another width, in cells; heights are guessed until seen."""
+        self.width = width
+        self.relook()
+        heights: list[int] = []
+        previous: BlockKind | None = None
+        for block in self.blocks:
+            block.exact = False
+            heights.append(estimate(block, width) + gap(previous, block.data.kind))
+            previous = block.data.kind
+        self.heights = Heights(heights)
+
+    def next_stamp(self) -> int:
+        """Give a number never given before."""
+        self._stamp += 1
+        return self._stamp
+
+    # -- layout
+
+    def look(self) -> Look:
+        """Say how bodies are drawn now."""
+        return Look(self.inks, self.width, self.frame, self.clock())
+
+    def gap(self, index: int) -> int:
+        """Count the blank rows above a block."""
+        previous = self.blocks[index - 1].data.kind if index else None
+        return gap(previous, self.blocks[index].data.kind)
+
+    def body(self, index: int) -> Body:
+        """Give the laid-out rows of a block."""
+        stream = self.streams.get(index)
+        if stream is not None:
+            return stream
+        block = self.blocks[index]
+        body = self._bodies.get(block.stamp)
+        if body is None:
+            body = compose(block, self.look())
+            self._bodies.put(block.stamp, body)
+        return body
+
+    def measure(self, index: int) -> int:
+        """Make the height of a block exact; gives by how many rows it grew."""
+        block = self.blocks[index]
+        if block.exact and index not in self.streams:
+            return 0
+        block.exact = True
+        return self.heights.set(index, self.body(index).height + self.gap(index))
+
+    def find(self, row: int) -> tuple[int, int]:
+        """Give the block on a row and its row there, negative in the gap above it."""
+        index, inside = self.heights.find(row)
+        return index, inside - (self.gap(index) if self.blocks else 0)
+
+    def top(self, index: int) -> int:
+        """Give the row on which a block's own first row stands."""
+        return self.heights.before(index) + self.gap(index)
+
+    def row(self, index: int, inside: int) -> Row:
+        """Give one row of a block; an empty one in a gap or past the end."""
+        if inside < 0:
+            return EMPTY
+        body = self.body(index)
+        return body.row(inside) if inside < body.height else EMPTY
+
+    def walk(self, row: int) -> Iterator[tuple[int, int]]:
+        """Give (block, row in it) for `row` and every row below it."""
+        if not self.blocks:
+            return
+        index, inside = self.find(row)
+        while index < len(self.blocks):
+            for place in range(inside, self.heights[index] - self.gap(index)):
+                yield index, place
+            index += 1
+            inside = -self.gap(index) if index < len(self.blocks) else 0
+
+
+def _cost(body: Body) -> int:
+    return min(body.height, BODY_ROWS // 4) + 1

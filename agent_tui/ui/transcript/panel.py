@@ -1,0 +1,158 @@
+"""Panels that open and close: a tool call and a piece of reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+
+from agent_tui.ui.render.content import content_body
+from agent_tui.ui.render.rows import Body, Row, RowList, cells, expand_tabs, fit, wrap_runs
+from agent_tui.ui.render.safe import clean, clean_line
+from agent_tui.ui.transcript.blocks import LIVE_ROWS, Block, Look
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "rejected": "⊘"}
+SUFFIX = {"cancelled": " (cancelled)", "rejected": " (rejected)"}
+BORDER = "│ "
+
+
+class Panel:
+    """A head, an optional body behind a border, and rows below it."""
+
+    def __init__(self, head: Row, body: Body | None, border: Segment, foot: Sequence[Row]) -> None:
+        self._head = head
+        self._body = body
+        self._border = border
+        self._foot = foot
+        self._size = body.height if body else 0
+
+    @property
+    def height(self) -> int:
+        return 1 + self._size + len(self._foot)
+
+    def row(self, index: int) -> Row:
+        if index == 0:
+            return self._head
+        if self._body is None or index > self._size:
+            return self._foot[index - 1 - self._size]
+        row = self._body.row(index - 1)
+        return row._replace(runs=[self._border, *row.runs], start=row.start + len(self._border.text))
+
+
+def tool_panel(block: Block, look: Look) -> Body:
+    """Lay out a tool call: its head, and its result when it is open."""
+    inks, data = look.inks, block.data
+    border = Segment(BORDER, inks(inks.palette.border))
+    head = tool_head(block, look)
+    if not block.open:
+        live = live_rows(block, look, border) if data.state == "running" else ()
+        return Panel(head, None, border, live)
+    text = data.text or block.live
+    if not text:
+        note = "running" if data.state == "running" else "waiting" if data.state == "waiting" else "no output"
+        return Panel(head, None, border, [_note(border, f"({note})", look)])
+    body = content_body(
+        text,
+        data.content_type if data.text else "terminal",
+        max(1, look.width - len(BORDER)),
+        inks,
+        language=data.language,
+        path=data.path,
+        first_line=data.first_line,
+        is_truncated=data.is_truncated,
+    )
+    foot = [open_all(border, data.full_length, look)] if data.is_truncated else []
+    return Panel(head, body, border, foot)
+
+
+def tool_head(block: Block, look: Look) -> Row:
+    """Give the line `icon name: title · summary   elapsed ▸` of a tool call."""
+    inks, data = look.inks, block.data
+    palette = inks.palette
+    colour = {"done": palette.success, "error": palette.error, "rejected": palette.warning}
+    icon = SPINNER[look.frame % len(SPINNER)] if data.state == "running" else ICONS[data.state]
+    left = [
+        Segment(f"{icon} ", inks(colour.get(data.state, palette.muted), attributes="b")),
+        Segment(clean_line(data.display_name or data.tool), inks(palette.text, attributes="b")),
+    ]
+    title = clean_line(data.title)
+    if title:
+        left += [Segment(": ", inks.muted), Segment(title, inks.text)]
+    suffix = SUFFIX.get(data.state, "")
+    if suffix:
+        left.append(Segment(suffix, inks(palette.warning)))
+    if data.origin:
+        left.append(Segment("  ↳ sub-agent", inks.faint))
+    summary = clean_line(data.summary)
+    if summary and not block.open:
+        left.append(Segment(f"  {summary}", inks.faint))
+    elapsed = _elapsed(block, look)
+    right = f" {elapsed + ' ' if elapsed else ''}{'▾' if block.open else '▸'}"
+    return head_row(left, Segment(right, inks.faint), look.width)
+
+
+def head_row(left: Sequence[Segment], right: Segment, width: int) -> Row:
+    """Put `left` (cut to fit) and `right` at the two ends of one row; only `left` is copied."""
+    room = max(0, width - cells([right]))
+    kept: list[Segment] = []
+    for text, style, _ in left:
+        piece = fit(text, room)
+        if piece:
+            kept.append(Segment(piece, style))
+        room -= cells([Segment(piece)])
+        if piece != text:
+            break
+    source = "".join([segment.text for segment in left])
+    return Row([*kept, Segment(" " * max(0, room)), right], source=source)
+
+
+def _elapsed(block: Block, look: Look) -> str:
+    data = block.data
+    seconds = look.now_s - block.started_s if data.state == "running" else data.elapsed_s
+    if data.state == "waiting" or seconds < 0.05:
+        return ""
+    if seconds < 60:
+        return f"{seconds:.1f}s" if data.state != "running" else f"{int(seconds)}s"
+    return f"{int(seconds // 60)}m {int(seconds % 60):02d}s"
+
+
+def live_rows(block: Block, look: Look, border: Segment) -> list[Row]:
+    """Give the last rows of what a closed running tool has printed."""
+    if not block.live:
+        return []
+    body = content_body(block.live[-4_000:], "terminal", max(1, look.width - len(BORDER)), look.inks)
+    first = max(0, body.height - LIVE_ROWS)
+    rows = [body.row(index) for index in range(first, body.height)]
+    return [row._replace(runs=[border, *row.runs], start=row.start + len(BORDER)) for row in rows]
+
+
+def open_all(border: Segment, full_length: int, look: Look) -> Row:
+    """Give the row that opens the whole of a cut result."""
+    label = f"… open all ({full_length:,} characters)"
+    style = look.inks(look.inks.palette.link, attributes="u")
+    return Row([border, Segment(fit(label, look.width - 2), style)], len(border.text) + len(label), join="")
+
+
+def _note(border: Segment, text: str, look: Look) -> Row:
+    return Row([border, Segment(text, look.inks.faint)], len(border.text) + len(text), join="")
+
+
+def thinking_panel(block: Block, look: Look) -> Body:
+    """Lay out reasoning: one dim line, or all of it."""
+    inks, text = look.inks, clean(block.data.text)
+    style = inks(inks.palette.thinking, attributes="i")
+    first = " ".join(text.split(None, 60)[:60]) if not block.open else ""
+    left = [
+        Segment("∴ ", inks.faint),
+        Segment("Thought", style),
+        Segment(f"  {first}" if first else "", inks.faint),
+    ]
+    head = head_row(left, Segment(f" {'▾' if block.open else '▸'}", inks.faint), look.width)
+    border = Segment(BORDER, inks(inks.palette.border))
+    if not block.open:
+        return Panel(head._replace(source="Thought"), None, border, ())
+    rows: list[Row] = []
+    for line in text.strip("\n").split("\n"):
+        rows += wrap_runs([Segment(expand_tabs(line), style)], max(1, look.width - len(BORDER)))
+    return Panel(head._replace(source="Thought"), RowList(rows), border, ())
