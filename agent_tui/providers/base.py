@@ -60,7 +60,11 @@ Delta = TextPiece | ThinkingPiece | ToolCallPiece | Completed
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What is known of a model. Token counts and USD per million tokens; None is "not known", never a guess."""
+    """What is known of a model. Token counts and USD per million tokens; None is "not known", never a guess.
+
+    A request whose prompt (with what the cache read and wrote) is longer than `long_prompt_from_tokens` costs
+    `long_prompt_input_factor` times as much for input and cache, `long_prompt_output_factor` for output.
+    """
 
     name: str
     context_tokens: int | None = None
@@ -71,6 +75,9 @@ class ModelInfo:
     cache_write_usd_per_mtok: float | None = None
     sees_images: bool = False
     thinks: bool = False
+    long_prompt_from_tokens: int | None = None
+    long_prompt_input_factor: float = 1.0
+    long_prompt_output_factor: float = 1.0
 
 
 class Provider(Protocol):

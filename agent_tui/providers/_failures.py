@@ -1,0 +1,223 @@
+"""Turns what a server or the network answered instead of a reply into one clear error; shared by all providers."""
+
+import email.utils
+import re
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from agent_tui.protocol.errors import (
+    AuthError,
+    BadResponse,
+    ContextTooLong,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+)
+
+_OVERFLOW = re.compile(
+    r"prompt is too long|input length and .{0,3}max_tokens.{0,3} exceed|context[_ ](?:length|window|size|limit)"
+    r"|maximum context|too many (?:input )?tokens|request_too_large|exceeds? the (?:available )?context"
+    r"|input (?:is )?too (?:long|large)|reduce the length|larger than the (?:maximum )?context"
+    r"|maximum prompt length|token count .{0,40}exceeds",
+    re.IGNORECASE,
+)
+_NO_MONEY = re.compile(
+    r"insufficient_quota|credit balance|billing|exceeded your current quota|spend_limit|payment required",
+    re.IGNORECASE,
+)
+_LOOPBACK = re.compile(r"^https?://(?:localhost|127\.|\[::1\])", re.IGNORECASE)
+_MAX_QUOTE_CHARS = 300
+
+
+@dataclass(frozen=True)
+class Server:
+    """Who was asked, for the sentences: name, base URL, where the key comes from, and the model."""
+
+    name: str
+    base_url: str
+    key_hint: str
+    model: str
+    secrets: tuple[str, ...] = ()
+
+    def clean(self, text: str) -> str:
+        """Take the key out of a text and make it one short line."""
+        for secret in self.secrets:
+            if secret:
+                text = text.replace(secret, "***")
+        line = " ".join(text.split())
+        return line if len(line) <= _MAX_QUOTE_CHARS else f"{line[:_MAX_QUOTE_CHARS]}..."
+
+
+def from_status(
+    server: Server, status: int, body: object, headers: Mapping[str, str], *, now: float | None = None
+) -> ProviderError:
+    """Give the error for an HTTP status. `body` is parsed JSON, text or None; `now` is unix time."""
+    said = server.clean(message_of(body))
+    quote = f"{status}: {said}" if said else str(status)
+    wait = retry_after(headers, now=time.time() if now is None else now)
+    everything = f"{kind_of(body)} {message_of(body)}"
+    if status == 413 or (status in {400, 422, 500} and _OVERFLOW.search(everything)):
+        return ContextTooLong(
+            f"The conversation is too long for {server.model} ({quote}). Compact it with /compact.",
+            status=status,
+        )
+    if status in {400, 402, 403, 429} and _NO_MONEY.search(everything):
+        return AuthError(
+            f"{server.name} refuses for want of credit ({quote}). Check the account's plan and billing.",
+            status=status,
+        )
+    match status:
+        case 401:
+            return AuthError(
+                f"{server.name} did not accept the key ({quote}). {server.key_hint}", status=status
+            )
+        case 402 | 403:
+            return AuthError(
+                f"{server.name} does not allow this key to use {server.model} ({quote}). {server.key_hint}",
+                status=status,
+            )
+        case 404:
+            return BadResponse(
+                f"{server.name} at {server.base_url} knows no model {server.model!r} or no such address ({quote}). "
+                "Choose another with /model, or check the base URL.",
+                status=status,
+            )
+        case 429:
+            return RateLimited(
+                f"{server.name} asks to slow down ({quote}).", status=status, retry_after_s=wait
+            )
+        case 408 | 409 | 425:
+            return Overloaded(
+                f"{server.name} did not finish in time ({quote}).", status=status, retry_after_s=wait
+            )
+        case _ if status >= 500:
+            return Overloaded(
+                f"{server.name} cannot answer now ({quote}).", status=status, retry_after_s=wait
+            )
+        case _:
+            return BadResponse(f"{server.name} refused the request ({quote}).", status=status)
+
+
+def from_kind(server: Server, body: object) -> ProviderError:
+    """Give the error for an error object inside a stream, which has a kind instead of a status."""
+    kind = kind_of(body)
+    return from_status(server, _KIND_STATUS.get(kind, _status_in(body)), body, {})
+
+
+_KIND_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    "context_length_exceeded": 400,
+    "invalid_prompt": 400,
+    "tool_use_failed": 400,
+}
+
+
+def _status_in(body: object) -> int:
+    """The status an error object names in its code, 500 when it names none."""
+    for value in (_inner(body).get("code"), _inner(body).get("status_code"), _inner(body).get("status")):
+        if isinstance(value, int) and 400 <= value < 600:
+            return value
+        if isinstance(value, str) and value.isdigit() and 400 <= int(value) < 600:
+            return int(value)
+    return 500
+
+
+def from_network(server: Server, error: BaseException) -> ProviderError:
+    """Give the error for a connection that could not be made or broke before the answer."""
+    causes = _chain(error)
+    words = server.clean(str(causes[-1]) or type(causes[-1]).__name__)
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return BadResponse(
+            f"The certificate of {server.base_url} is not trusted ({words}). Check the address, or SSL_CERT_FILE."
+        )
+    refused = any(isinstance(cause, ConnectionRefusedError) for cause in causes)
+    if (
+        refused or "refused" in words.lower() or "all connection attempts failed" in words.lower()
+    ) and _LOOPBACK.match(server.base_url):
+        return BadResponse(
+            f"No server listens at {server.base_url} ({words}). Start it, or choose another with --base-url."
+        )
+    return Overloaded(f"{server.name} at {server.base_url} cannot be reached ({words}). Check the network.")
+
+
+def web_page(server: Server, body: str, *, status: int = 200) -> ProviderError:
+    """Give the error for a web page where a reply should be."""
+    return BadResponse(
+        f"{server.base_url} answered with a web page ({server.clean(_title(body))}), not with a reply of a model. "
+        "Check the base URL, or the proxy.",
+        status=status,
+    )
+
+
+def message_of(body: object) -> str:
+    """The words of an error body, whatever its shape."""
+    if isinstance(body, str):
+        return _title(body) if body.lstrip()[:1] == "<" else body
+    inner = _inner(body)
+    for key in ("message", "detail", "error", "msg"):
+        value = inner.get(key)
+        if isinstance(value, str):
+            return value
+    return ""
+
+
+def kind_of(body: object) -> str:
+    """The machine word of an error body: its type or code."""
+    inner = _inner(body)
+    words = [value for key in ("type", "code") if isinstance(value := inner.get(key), str)]
+    known = [word for word in words if word in _KIND_STATUS]
+    return (known or words or [""])[0]
+
+
+def _inner(body: object) -> Mapping[str, object]:
+    if isinstance(body, list) and body:
+        return _inner(cast("list[object]", body)[0])
+    if not isinstance(body, dict):
+        return {}
+    outer = cast("dict[str, object]", body)
+    inner = outer.get("error")
+    return cast("dict[str, object]", inner) if isinstance(inner, dict) else outer
+
+
+def _title(page: str) -> str:
+    found = re.search(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", page, re.IGNORECASE | re.DOTALL)
+    words = re.sub(r"<[^>]*>", " ", (found[1] or found[2] or "") if found else "")
+    return " ".join(words.split()) or "a web page"
+
+
+def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Read retry-after-ms or retry-after (seconds or a date) in seconds; None when absent or junk."""
+    lower = {name.lower(): value for name, value in headers.items()}
+    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = lower.get(name, "").strip()
+        if re.fullmatch(r"\d+(?:\.\d+)?", value):
+            return float(value) * factor
+    try:
+        when = email.utils.parsedate_to_datetime(lower.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max(0.0, when.timestamp() - now)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or current.__context__
+    return chain

@@ -1,0 +1,101 @@
+"""Splits the bytes of an event stream into events, however the network cut them."""
+
+from collections.abc import AsyncIterator
+from typing import cast
+
+import jiter
+
+from agent_tui.protocol.data import JsonObject
+
+Event = tuple[bytes, bytes]
+"""The event's name (b"" when none was given) and its data, lines joined by newline."""
+
+_BOM = b"\xef\xbb\xbf"
+_MAX_EVENT_BYTES = 64 * 1024 * 1024
+
+
+class EventSplitter:
+    """Feeds on chunks and gives the events that are whole.
+
+    Lines may end in LF, CRLF or CR; comments and unknown fields are dropped. Bytes are not decoded, so a chunk
+    may end inside a character. Raises ValueError when one event grows beyond 64 MiB.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._name = b""
+        self._data: list[bytes] = []
+        self._at_start = True
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """Take the next bytes; give the events they completed."""
+        buffer = self._rest + chunk
+        if self._at_start:
+            if len(buffer) < len(_BOM) and _BOM.startswith(buffer):
+                self._rest = buffer
+                return []
+            buffer = buffer.removeprefix(_BOM)
+            self._at_start = False
+        held = b""
+        if b"\r" in buffer:
+            if buffer.endswith(b"\r"):  # its line feed may be the first byte of the next chunk
+                buffer, held = buffer[:-1], b"\r"
+            buffer = buffer.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = buffer.split(b"\n")
+        self._rest = rest + held
+        if len(self._rest) > _MAX_EVENT_BYTES:
+            raise ValueError("one event of the stream is larger than 64 MiB")
+        return self._take(lines)
+
+    def finish(self) -> list[Event]:
+        """Give an event that the end of the stream left without its blank line."""
+        return self._take([*self._rest.rstrip(b"\r").split(b"\n"), b""])
+
+    def _take(self, lines: list[bytes]) -> list[Event]:
+        events: list[Event] = []
+        for line in lines:
+            if line[:5] == b"data:":
+                self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            elif not line:
+                if self._data:
+                    events.append((self._name, b"\n".join(self._data)))
+                    self._data = []
+                self._name = b""
+            elif line[:6] == b"event:":
+                self._name = line[6:].strip()
+        return events
+
+
+def parse_object(data: bytes) -> JsonObject:
+    """Parse the data of one event. Raises ValueError when it is no JSON object."""
+    parsed: object = jiter.from_json(data)
+    if not isinstance(parsed, dict):
+        raise ValueError("the event's data is no JSON object")
+    return cast(JsonObject, parsed)
+
+
+def parse_objects(data: bytes) -> list[JsonObject]:
+    """Parse one event, or one object per line from servers that forget the blank line between events.
+
+    Raises ValueError.
+    """
+    try:
+        return [parse_object(data)]
+    except ValueError:
+        if b"\n" not in data:
+            raise
+    return [parse_object(line) for line in data.split(b"\n") if line.strip()]
+
+
+async def peek(chunks: AsyncIterator[bytes]) -> tuple[bytes, bytes]:
+    """Read until the first byte that is no white space; give that byte and all bytes read so far.
+
+    The byte tells an event stream from a JSON body (`{`) and from a web page (`<`); b"" when nothing came.
+    """
+    read = b""
+    async for chunk in chunks:
+        read += chunk
+        first = read.removeprefix(_BOM).lstrip()[:1]
+        if first and not (len(read) < len(_BOM) and _BOM.startswith(read)):
+            return first, read
+    return b"", read

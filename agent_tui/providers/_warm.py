@@ -1,0 +1,36 @@
+"""Imports an SDK so that a running screen does not stutter."""
+
+import gc
+import importlib
+import sys
+import threading
+
+_IMPORT_SWITCH_S = 0.0005
+_IMPORT_THRESHOLD = (20_000, 50, 100)
+
+
+def load_sdk(name: str) -> None:
+    """Import `name` (anthropic or openai); does nothing when it is loaded. May run in any thread.
+
+    The garbage collector's threshold is raised for the import: with the default one its oldest generation is
+    collected again and again, and keys wait up to 100 ms instead of 20 (measured: 3,500 modules, 0.9 s of CPU).
+    """
+    if name in sys.modules and not _is_loading(name):
+        return
+    threshold, switch = gc.get_threshold(), sys.getswitchinterval()
+    in_background = threading.current_thread() is not threading.main_thread()
+    gc.set_threshold(*_IMPORT_THRESHOLD)
+    if in_background:
+        sys.setswitchinterval(_IMPORT_SWITCH_S)
+    try:
+        importlib.import_module(name)
+    finally:
+        gc.set_threshold(*threshold)
+        if in_background:
+            sys.setswitchinterval(switch)
+
+
+def _is_loading(name: str) -> bool:
+    """Whether another thread is still importing it; importing then waits for that thread."""
+    spec = sys.modules[name].__spec__
+    return spec is not None and bool(vars(spec).get("_initializing", False))
