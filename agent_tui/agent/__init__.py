@@ -1,1 +1,1 @@
-"""The loop: prompt, model, round, until the model is done."""
+"""The loop: a prompt goes in, a model reasons and calls tools, a finished turn comes out."""

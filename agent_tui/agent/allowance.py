@@ -1,0 +1,72 @@
+"""Stops a turn that goes too far: rounds, requests, tokens, money. Asks before it does, when somebody is there."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from agent_tui.agent.limits import Limits, Spending, total_tokens
+from agent_tui.agent.teller import Teller
+from agent_tui.agent.turn import Turn
+from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.tools import TurnStop
+from agent_tui.providers.base import ModelInfo
+
+AskContinue = Callable[[str], Awaitable[bool]]
+"""Asks the person whether to go on; the text says why the turn paused."""
+
+
+@dataclass
+class Allowance:
+    """Watches the caps of one agent. A cap that the person lifts is lifted by its own size again."""
+
+    teller: Teller
+    limits: Limits = field(default_factory=Limits)
+    spending: Spending = field(default_factory=Spending)
+    ask: AskContinue | None = None
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """Take over the caps of `limits` afresh."""
+        self._budget_usd = self.limits.max_budget_usd
+        self._budget_tokens = self.limits.max_tokens
+
+    async def reached(self, turn: Turn, info: ModelInfo) -> TurnStop | None:
+        """Give the reason to end the turn before its next request, or None. Raises TurnStopped, AgentTuiError."""
+        limits = self.limits
+        if limits.max_turns and turn.requests >= limits.max_turns:
+            await self.teller.notice(turn, f"The limit of {limits.max_turns} requests per turn is reached.")
+            return "round_limit"
+        if turn.rounds_allowed and turn.rounds >= turn.rounds_allowed:
+            if not await self.go_on(turn, f"{turn.rounds} rounds of tool calls were run in this turn."):
+                return "round_limit"
+            turn.rounds_allowed += limits.max_rounds
+        used = total_tokens(self.spending.usage)
+        if self._budget_tokens and used >= self._budget_tokens:
+            if not await self.go_on(turn, f"{used:,} tokens of {self._budget_tokens:,} are used."):
+                return "budget"
+            self._budget_tokens = used + limits.max_tokens
+        return await self._money_reached(turn, info)
+
+    async def go_on(self, turn: Turn, why: str) -> bool:
+        """Ask whether to go on; without anybody to ask the answer is no. Raises TurnStopped."""
+        if self.ask is None:
+            await self.teller.notice(turn, why)
+            return False
+        return await turn.switch.run(self.ask(f"{why} Go on?"))
+
+    async def _money_reached(self, turn: Turn, info: ModelInfo) -> TurnStop | None:
+        spent, step = self.spending.usd, self.limits.max_budget_usd
+        if self._budget_usd is None or step is None:
+            return None
+        if info.input_usd_per_mtok is None or info.output_usd_per_mtok is None or spent is None:
+            raise AgentTuiError(
+                f"The price of {info.name!r} is not known, so a budget in USD cannot be kept; "
+                "limit tokens instead, or set its price."
+            )
+        if spent < self._budget_usd:
+            return None
+        if not await self.go_on(turn, f"${spent:.2f} of ${self._budget_usd:.2f} are spent."):
+            return "budget"
+        self._budget_usd = spent + step
+        return None

@@ -1,0 +1,65 @@
+"""The conversation of one agent: its messages, how full the context is, what its results were summarised to."""
+
+from collections.abc import Mapping, Sequence
+
+from agent_tui.agent.history import Messages
+from agent_tui.agent.tokens import history_tokens, text_tokens, tool_tokens
+from agent_tui.protocol.messages import AssistantMessage, TokenUsage, UserMessage
+from agent_tui.protocol.tools import ToolCallOutcome, ToolSpec
+
+
+class Conversation:
+    """Messages in order. Only whole messages enter; compaction replaces all of them at once."""
+
+    def __init__(
+        self,
+        messages: Sequence[UserMessage | AssistantMessage] = (),
+        *,
+        summaries: Mapping[str, str] | None = None,
+    ) -> None:
+        self._messages: list[UserMessage | AssistantMessage] = list(messages)
+        self.summaries: dict[str, str] = dict(summaries or {})
+        self._measured_tokens = 0
+        self._measured_count = 0
+
+    @property
+    def messages(self) -> Messages:
+        """The messages so far."""
+        return tuple(self._messages)
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def append(self, message: UserMessage | AssistantMessage) -> None:
+        """Add a message."""
+        self._messages.append(message)
+
+    def replace(self, messages: Sequence[UserMessage | AssistantMessage]) -> None:
+        """Put other messages in the place of all of them; what was measured no longer holds."""
+        self._messages = list(messages)
+        self._measured_tokens = self._measured_count = 0
+
+    def cut_to(self, count: int) -> None:
+        """Keep the first `count` messages."""
+        del self._messages[count:]
+        if self._measured_count > count:
+            self._measured_tokens = self._measured_count = 0
+
+    def measured(self, usage: TokenUsage) -> None:
+        """Remember what the server counted for everything up to the last message."""
+        self._measured_tokens = (
+            usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
+        )
+        self._measured_count = len(self._messages)
+
+    def used_tokens(self, system: str, tools: Sequence[ToolSpec]) -> int:
+        """Give how many tokens the next request holds: what was measured plus an estimate of what came since."""
+        if self._measured_tokens:
+            return self._measured_tokens + history_tokens(self._messages[self._measured_count :])
+        return text_tokens(system) + sum(tool_tokens(spec) for spec in tools) + history_tokens(self._messages)
+
+    def note_outcomes(self, outcomes: Sequence[ToolCallOutcome]) -> None:
+        """Keep the summaries that stand for results once the context is compacted."""
+        for outcome in outcomes:
+            if outcome.summary:
+                self.summaries[outcome.tool_use_id] = outcome.summary

@@ -1,0 +1,68 @@
+"""How far a turn may go, and what it has cost."""
+
+from dataclasses import dataclass
+
+from agent_tui.protocol.messages import TokenUsage
+from agent_tui.providers.base import Effort, ModelInfo
+
+MAX_ROUNDS = 64
+LOOP_REPEATS = 3
+_PER_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Caps of a turn and of the session; 0 (None for money) means no cap.
+
+    `max_rounds` is per turn and counts only rounds with tools; reaching it asks to go on. `max_turns` counts the
+    requests of a turn, `max_tokens` and `max_budget_usd` what the whole session has used; reaching the money
+    or token cap asks too. `max_output_tokens` limits one reply. `loop_repeats` is the number of equal rounds in a
+    row that trips the loop guard.
+    """
+
+    max_rounds: int = MAX_ROUNDS
+    max_turns: int = 0
+    max_budget_usd: float | None = None
+    max_tokens: int = 0
+    max_output_tokens: int = 0
+    loop_repeats: int = LOOP_REPEATS
+    effort: Effort = ""
+
+
+def total_tokens(usage: TokenUsage) -> int:
+    """Add up every token that was sent or received."""
+    return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
+
+
+def cost_usd(usage: TokenUsage, info: ModelInfo) -> float | None:
+    """Give the price of `usage` in USD, or None when a price that is needed is not known.
+
+    A cache price that is not known counts as the input price, which is never too low for reads and at most
+    a quarter too low for writes.
+    """
+    if info.input_usd_per_mtok is None or info.output_usd_per_mtok is None:
+        return None
+    plain = info.input_usd_per_mtok
+    read = plain if info.cache_read_usd_per_mtok is None else info.cache_read_usd_per_mtok
+    write = plain if info.cache_write_usd_per_mtok is None else info.cache_write_usd_per_mtok
+    return (
+        usage.input_tokens * plain
+        + usage.cache_read_tokens * read
+        + usage.cache_write_tokens * write
+        + usage.output_tokens * info.output_usd_per_mtok
+    ) / _PER_MILLION
+
+
+class Spending:
+    """What a session has used so far. `usd` turns to None for good once a price was not known."""
+
+    def __init__(self) -> None:
+        self.usage = TokenUsage()
+        self.usd: float | None = 0.0
+
+    def add(self, usage: TokenUsage, info: ModelInfo) -> float | None:
+        """Count one request and give its price in USD, None when not known."""
+        self.usage = self.usage + usage
+        price = cost_usd(usage, info)
+        self.usd = None if price is None or self.usd is None else self.usd + price
+        return price

@@ -1,0 +1,308 @@
+"""The loop: ask the model, run the calls of its reply as one round, tell it the results, until it is done."""
+
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from agent_tui.agent.allowance import Allowance, AskContinue
+from agent_tui.agent.compaction import CompactionSettings
+from agent_tui.agent.compactor import CompactionReport, Compactor
+from agent_tui.agent.conversation import Conversation
+from agent_tui.agent.guard import LoopGuard
+from agent_tui.agent.guardrails import Guardrail, GuardrailChain
+from agent_tui.agent.history import Messages, repair
+from agent_tui.agent.limits import Limits
+from agent_tui.agent.queue import MessageQueue
+from agent_tui.agent.requests import Requests
+from agent_tui.agent.respond import respond_spec
+from agent_tui.agent.steps import RoundRunner, Steps, uses_of
+from agent_tui.agent.stop import TurnStopped
+from agent_tui.agent.teller import Teller
+from agent_tui.agent.turn import Turn
+from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.errors import AgentTuiError, BadResponse
+from agent_tui.protocol.events import EventSink, TurnCancelled, TurnFailed, TurnFinished
+from agent_tui.protocol.journal import Journal
+from agent_tui.protocol.messages import (
+    AssistantMessage,
+    ImageBlock,
+    TextBlock,
+    TokenUsage,
+    UserBlock,
+    UserMessage,
+)
+from agent_tui.protocol.tools import ToolSpec, TurnResult, TurnStop
+from agent_tui.providers.base import Provider
+from agent_tui.toolkit.source import ToolSource
+
+PROMPT_RETURNED = "prompt_returned"
+"""The recorded stop reason of a turn whose prompt does not count: nothing came of it."""
+
+
+class Agent:
+    """One model at work: a conversation and the turns that make it longer. Runs one turn at a time."""
+
+    def __init__(
+        self,
+        *,
+        provider: Provider,
+        rounds: RoundRunner,
+        tools: ToolSource,
+        sink: EventSink,
+        journal: Journal,
+        system: str,
+        environment: Callable[[], Awaitable[str]],
+        history: Sequence[UserMessage | AssistantMessage] = (),
+        limits: Limits | None = None,
+        ask_continue: AskContinue | None = None,
+        queue: MessageQueue | None = None,
+        session_id: str = "",
+        origin: str = "",
+        summaries: Mapping[str, str] | None = None,
+        compaction: CompactionSettings | None = None,
+        guardrails: Sequence[Guardrail] = (),
+        schema: JsonObject | None = None,
+        cut_wait_s: float = 1.0,
+    ) -> None:
+        self.session_id = session_id
+        self.last_error: AgentTuiError | OSError | None = None
+        self._environment = environment
+        self._turn: Turn | None = None
+        conversation = Conversation(repair(history, provider.name, provider.model), summaries=summaries)
+        self._teller = Teller(conversation, journal, sink, origin)
+        self._allowance = Allowance(self._teller, limits or Limits(), ask=ask_continue)
+        self._requests = Requests(
+            provider=provider,
+            teller=self._teller,
+            compactor=Compactor(conversation, compaction or CompactionSettings()),
+            allowance=self._allowance,
+            system=system,
+            tools=self.specs,
+            guardrails=GuardrailChain(guardrails),
+            cut_wait_s=cut_wait_s,
+        )
+        self._steps = Steps(
+            rounds=rounds,
+            tools=tools,
+            teller=self._teller,
+            allowance=self._allowance,
+            provider=lambda: self._requests.provider,
+            queue=queue or MessageQueue(),
+            schema=schema,
+        )
+
+    @property
+    def provider(self) -> Provider:
+        """The model that is asked; may be replaced between turns."""
+        return self._requests.provider
+
+    @provider.setter
+    def provider(self, provider: Provider) -> None:
+        self._requests.provider = provider
+        self._requests.compactor.fruitless = 0
+
+    @property
+    def history(self) -> Messages:
+        """The conversation so far, as recorded."""
+        return self._teller.conversation.messages
+
+    @history.setter
+    def history(self, messages: Sequence[UserMessage | AssistantMessage]) -> None:
+        self._teller.conversation.replace(messages)
+        self._requests.compactor.fruitless = 0
+
+    @property
+    def journal(self) -> Journal:
+        """Where turns are written down; may be replaced between turns."""
+        return self._teller.journal
+
+    @journal.setter
+    def journal(self, journal: Journal) -> None:
+        self._teller.journal = journal
+
+    @property
+    def queue(self) -> MessageQueue:
+        """What was typed while a turn runs."""
+        return self._steps.queue
+
+    @property
+    def summaries(self) -> Mapping[str, str]:
+        """What stands for each call's result once the context is compacted."""
+        return self._teller.conversation.summaries
+
+    @property
+    def limits(self) -> Limits:
+        """The caps of a turn; may be replaced between turns."""
+        return self._allowance.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        self._allowance.limits = limits
+        self._allowance.start()
+
+    @property
+    def system(self) -> str:
+        """The system prompt; the same bytes for the whole session."""
+        return self._requests.system
+
+    @property
+    def usage(self) -> TokenUsage:
+        """Tokens of all requests so far."""
+        return self._allowance.spending.usage
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Price of all requests so far in USD, None when a price is not known."""
+        return self._allowance.spending.usd
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens the next request holds, partly estimated."""
+        return self._teller.conversation.used_tokens(self.system, self.specs())
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn is going on."""
+        return self._turn is not None
+
+    def specs(self) -> Sequence[ToolSpec]:
+        """Describe the tools as the model is told of them."""
+        specs, schema = tuple(self._steps.tools.specs()), self._steps.schema
+        return specs if schema is None else (*specs, respond_spec(schema))
+
+    async def run(self, prompt: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
+        """Run one turn to its end. Errors of the model and of the disk end the turn, they are not raised."""
+
+        async def begin(turn: Turn) -> TurnStop | None:
+            await self._accept(turn, prompt, images)
+            return None
+
+        return await self._play(begin)
+
+    async def redrive(self) -> TurnResult:
+        """Go on with a turn that waits for approvals: its calls are run again, which asks the approver again.
+
+        Without such a turn it only asks the model to go on.
+        """
+
+        async def begin(turn: Turn) -> TurnStop | None:
+            last = self.history[-1] if self.history else None
+            if isinstance(last, AssistantMessage):
+                return await self._steps.round(turn, uses_of(last))
+            return None
+
+        return await self._play(begin)
+
+    def cancel(self) -> None:
+        """Stop the running turn: `run` then returns with stop_reason "cancelled". Without a turn it does nothing."""
+        if self._turn is None:
+            return
+        self._turn.switch.press()
+        if self._steps.in_round:
+            self._steps.rounds.cancel()
+
+    async def compact(self, focus: str = "", *, summary: str = "") -> CompactionReport:
+        """Replace older messages by a summary, by the model or the one given. Raises AgentTuiError while a turn runs."""
+        turn = self._open()
+        try:
+            return await self._requests.compact(turn, focus=focus, by_hand=True, summary=summary)
+        except TurnStopped:
+            used = self.context_tokens
+            return CompactionReport(used, used, problem="Stopped; the conversation stays as it was.")
+        finally:
+            self._turn = None
+
+    def _open(self) -> Turn:
+        if self._turn is not None:
+            raise AgentTuiError("A turn is running already; wait for its end or stop it first.")
+        self._turn = Turn(
+            turn_id=uuid.uuid4().hex[:12],
+            start=len(self.history),
+            guard=LoopGuard(repeats=self.limits.loop_repeats),
+            rounds_allowed=self.limits.max_rounds,
+        )
+        return self._turn
+
+    async def _play(self, begin: Callable[[Turn], Awaitable[TurnStop | None]]) -> TurnResult:
+        turn = self._open()
+        self.last_error = None
+        try:
+            try:
+                stop = await begin(turn) or await self._drive(turn)
+                return await self._finish(turn, stop)
+            except TurnStopped:
+                return await self._stopped(turn)
+            except (AgentTuiError, OSError) as error:
+                return await self._fail(turn, error)
+        finally:
+            self._turn = None
+
+    async def _accept(self, turn: Turn, prompt: str, images: Sequence[ImageBlock]) -> None:
+        content: list[UserBlock] = []
+        if not self.history:
+            async with turn.switch.droppable():
+                environment = await self._environment()
+            if environment:
+                content.append(TextBlock(text=environment))
+        content.extend(images)
+        text = prompt.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate can go to no server
+        content.append(TextBlock(text=text))
+        await self._teller.said(turn, UserMessage(content=tuple(content)), text)
+
+    async def _drive(self, turn: Turn) -> TurnStop:
+        while True:
+            turn.switch.check()
+            stop = await self._allowance.reached(turn, self.provider.info)
+            if stop is not None:
+                return stop
+            reply = await self._requests.reply(turn)
+            stop = await self._steps.take(turn, reply)
+            if stop is not None:
+                return stop
+
+    async def _finish(self, turn: Turn, stop: TurnStop) -> TurnResult:
+        await self._teller.journal.turn_finished(turn_id=turn.turn_id, stop_reason=stop)
+        await self._teller.sink(
+            TurnFinished(
+                turn_id=turn.turn_id,
+                origin=self._teller.origin,
+                stop_reason=stop,
+                usage=turn.usage,
+                cost_usd=turn.cost_usd,
+                elapsed_s=turn.elapsed_s,
+            )
+        )
+        return turn.result(stop)
+
+    async def _stopped(self, turn: Turn) -> TurnResult:
+        returned = not turn.began and turn.requests <= 1 and len(turn.messages) <= 1
+        if returned:
+            self._forget_prompt(turn)
+        await self._teller.journal.turn_finished(
+            turn_id=turn.turn_id, stop_reason=PROMPT_RETURNED if returned else "cancelled"
+        )
+        await self._teller.sink(
+            TurnCancelled(
+                turn_id=turn.turn_id, origin=self._teller.origin, usage=turn.usage, prompt_returned=returned
+            )
+        )
+        return turn.result("cancelled")
+
+    async def _fail(self, turn: Turn, error: AgentTuiError | OSError) -> TurnResult:
+        self.last_error = error
+        poisoned = isinstance(error, BadResponse) and not turn.began and len(turn.messages) == 1
+        if poisoned:  # a prompt that the server refuses would make it refuse every later turn
+            self._forget_prompt(turn)
+        await self._teller.sink(
+            TurnFailed(turn_id=turn.turn_id, origin=self._teller.origin, error=str(error), usage=turn.usage)
+        )
+        try:
+            await self._teller.journal.turn_finished(
+                turn_id=turn.turn_id, stop_reason=PROMPT_RETURNED if poisoned else "failed"
+            )
+        except (AgentTuiError, OSError) as second:
+            await self._teller.notice(turn, f"The session could not be written: {second}")
+        return turn.result("failed", error=str(error))
+
+    def _forget_prompt(self, turn: Turn) -> None:
+        self._teller.conversation.cut_to(turn.start)
+        turn.messages.clear()

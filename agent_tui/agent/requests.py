@@ -1,0 +1,196 @@
+"""Asks the model for one reply and survives what can go wrong on the way."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_tui.agent.allowance import Allowance
+from agent_tui.agent.compactor import CompactionReport, Compactor
+from agent_tui.agent.guardrails import GuardrailChain, Judgement
+from agent_tui.agent.history import has_attachments, repair, without_attachments
+from agent_tui.agent.limits import total_tokens
+from agent_tui.agent.reply import Received, receive
+from agent_tui.agent.teller import Teller
+from agent_tui.agent.turn import Turn
+from agent_tui.protocol.errors import AgentTuiError, BadResponse, ContextTooLong, StreamCut
+from agent_tui.protocol.events import Compacted, Retrying, Usage
+from agent_tui.protocol.messages import AssistantMessage, TextBlock, TokenUsage
+from agent_tui.protocol.tools import ToolSpec
+from agent_tui.providers.base import Provider, ProviderRequest
+
+MAX_CUTS = 3
+_GO_ON = (
+    "The connection was lost in the middle of your reply; what stands above is all that arrived, and no tool call of "
+    "it was run. Go on exactly where the text ends. Do not repeat any of it."
+)
+
+
+class GuardrailDenied(AgentTuiError):
+    """A guardrail did not let a request or a reply pass."""
+
+
+@dataclass
+class Requests:
+    """Asks for replies on behalf of one agent.
+
+    A cut stream keeps what was shown and asks for the rest, a full context is compacted once, a request refused
+    for its attachments is sent once more without them. Retries of other errors are the provider's.
+    """
+
+    provider: Provider
+    teller: Teller
+    compactor: Compactor
+    allowance: Allowance
+    system: str
+    tools: Callable[[], Sequence[ToolSpec]]
+    guardrails: GuardrailChain
+    cut_wait_s: float = 1.0
+
+    async def reply(self, turn: Turn) -> AssistantMessage:
+        """Give the next whole reply. Raises ProviderError, GuardrailDenied, TurnStopped."""
+        turn.shown, turn.cuts = "", 0
+        while True:
+            if self.compactor.is_due(self.provider, self.system, self.tools()):
+                await self.compact(turn)
+            received = Received(shown_before=turn.shown)
+            try:
+                return await self._ask(turn, received)
+            except StreamCut as error:
+                await self._survive_cut(turn, received, error)
+            except ContextTooLong:
+                if turn.overflowed or not self.compactor.settings.auto:
+                    raise
+                turn.overflowed = True
+                if (await self.compact(turn, overflowed=True)).messages is None:
+                    raise
+            except BadResponse:
+                if turn.plain or not has_attachments(self.teller.conversation.messages):
+                    raise
+                turn.plain = True
+                await self.teller.notice(
+                    turn, "The request was refused; it is sent once more without images and documents."
+                )
+            finally:
+                turn.began = turn.began or received.began
+
+    async def compact(
+        self,
+        turn: Turn,
+        *,
+        focus: str = "",
+        by_hand: bool = False,
+        overflowed: bool = False,
+        summary: str = "",
+    ) -> CompactionReport:
+        """Compact the conversation, record and tell it. Raises TurnStopped."""
+        report = await self.compactor.compact(
+            self.provider,
+            self.system,
+            self.tools(),
+            turn.switch,
+            focus=focus,
+            by_hand=by_hand,
+            overflowed=overflowed,
+            summary=summary,
+        )
+        if report.usage != TokenUsage():
+            turn.spent(report.usage, self.allowance.spending.add(report.usage, self.provider.info))
+        if report.messages is not None:
+            turn.began = True  # the place where the turn began is gone, so its prompt cannot be given back
+            await self.teller.journal.compacted(report.messages, turn_id=turn.turn_id, summary=report.summary)
+            await self.teller.sink(
+                Compacted(
+                    turn_id=turn.turn_id,
+                    origin=self.teller.origin,
+                    tokens_before=report.tokens_before,
+                    tokens_after=report.tokens_after,
+                    summary=report.summary,
+                )
+            )
+        if report.problem and not by_hand:
+            await self.teller.notice(turn, report.problem)
+        return report
+
+    async def _ask(self, turn: Turn, received: Received) -> AssistantMessage:
+        request = self._request(turn)
+        await self._judge(turn, await self.guardrails.pre_llm(request))
+        turn.requests += 1
+        async with turn.switch.droppable():
+            message = await receive(
+                self.provider,
+                request,
+                received,
+                sink=self.teller.sink,
+                turn_id=turn.turn_id,
+                origin=self.teller.origin,
+            )
+        if turn.plain:
+            self.teller.conversation.replace(without_attachments(self.teller.conversation.messages))
+        await self._count(turn, message)
+        await self._judge(turn, await self.guardrails.post_llm(message))
+        return message
+
+    def _request(self, turn: Turn) -> ProviderRequest:
+        messages = self.teller.conversation.messages
+        if turn.plain:
+            messages = without_attachments(messages)
+        return ProviderRequest(
+            system=self.system,
+            messages=repair(messages, self.provider.name, self.provider.model),
+            tools=tuple(self.tools()),
+            max_output_tokens=turn.room_tokens or self.allowance.limits.max_output_tokens,
+            effort=self.allowance.limits.effort,
+        )
+
+    async def _judge(self, turn: Turn, judgement: Judgement) -> None:
+        if judgement.action == "deny":
+            raise GuardrailDenied(f"Stopped by a guardrail: {judgement.reason}")
+        if judgement.action == "warn":
+            await self.teller.notice(turn, judgement.reason)
+
+    async def _count(self, turn: Turn, message: AssistantMessage) -> None:
+        price = self.allowance.spending.add(message.usage, self.provider.info)
+        turn.spent(message.usage, price)
+        await self.teller.sink(
+            Usage(
+                turn_id=turn.turn_id,
+                origin=self.teller.origin,
+                usage=message.usage,
+                cost_usd=price,
+                context_tokens=total_tokens(message.usage),
+                context_limit_tokens=self.provider.context_tokens,
+            )
+        )
+
+    async def _survive_cut(self, turn: Turn, received: Received, error: StreamCut) -> None:
+        """Keep what was shown and wait a little. Raises the error when it happened too often in a row."""
+        turn.cuts += 1
+        if received.text.strip():
+            await self._keep(turn, received.text)
+        if turn.cuts > MAX_CUTS:
+            raise error
+        wait_s = self.cut_wait_s * 2 ** (turn.cuts - 1)
+        await self.teller.sink(
+            Retrying(
+                turn_id=turn.turn_id,
+                origin=self.teller.origin,
+                attempt=turn.cuts,
+                max_attempts=MAX_CUTS,
+                wait_s=wait_s,
+                reason=str(error),
+            )
+        )
+        async with turn.switch.droppable():
+            await asyncio.sleep(wait_s)
+
+    async def _keep(self, turn: Turn, text: str) -> None:
+        """Record the text of a cut reply as a reply of its own, and ask for the rest."""
+        turn.shown += text
+        partial = AssistantMessage(
+            content=(TextBlock(text=text),),
+            provider=self.provider.name,
+            model=self.provider.model,
+            stop_reason="other",
+        )
+        await self.teller.replied(turn, partial)
+        await self.teller.note(turn, _GO_ON)

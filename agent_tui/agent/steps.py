@@ -1,0 +1,217 @@
+"""Does what a reply asks for: runs its calls as one round, takes the structured answer, or ends the turn."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from agent_tui.agent.allowance import Allowance
+from agent_tui.agent.answers import (
+    CANCELLED,
+    REPEATED,
+    STOPPED_LOOP,
+    calls_of,
+    results_message,
+    unrun,
+)
+from agent_tui.agent.queue import MessageQueue
+from agent_tui.agent.respond import ACCEPTED, MAX_RETRIES, MISSING, NOT_REACHED, RESPOND, check
+from agent_tui.agent.stop import TurnStopped
+from agent_tui.agent.teller import Teller
+from agent_tui.agent.turn import Turn
+from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.messages import AssistantMessage, TextBlock, ToolUseBlock, UserMessage
+from agent_tui.protocol.tools import BatchResult, Effect, ToolCall, ToolCallOutcome, TurnStop
+from agent_tui.providers.base import Provider
+from agent_tui.toolkit.source import ToolSource
+
+MAX_ROOM_TRIES = 3
+MAX_PAUSES = 10
+_FIRST_ROOM_TOKENS = 8_192
+_TRIES_OF_A_LOOP = 2
+
+
+class RoundRunner(Protocol):
+    """Runs the calls of one reply; `executor.rounds.Rounds` is the real one."""
+
+    async def run(self, calls: Sequence[ToolCall], *, turn_id: str, round_index: int) -> BatchResult:
+        """Give one outcome per call, in request order."""
+        ...
+
+    def cancel(self) -> None:
+        """Stop the running round: `run` then returns with every call answered."""
+        ...
+
+
+@dataclass
+class Steps:
+    """Takes the replies of one agent, one after another. Each method gives the reason when the turn is over."""
+
+    rounds: RoundRunner
+    tools: ToolSource
+    teller: Teller
+    allowance: Allowance
+    provider: Callable[[], Provider]
+    queue: MessageQueue = field(default_factory=MessageQueue)
+    schema: JsonObject | None = None
+    in_round: bool = False
+
+    async def take(self, turn: Turn, reply: AssistantMessage) -> TurnStop | None:
+        """Record a reply and do what it asks for; give the reason when the turn is over."""
+        uses = uses_of(reply)
+        said = any(isinstance(block, TextBlock) and block.text.strip() for block in reply.content)
+        if not uses and not said and reply.stop_reason != "pause_turn":
+            return await self._end(turn, reply.stop_reason)
+        await self._record(turn, reply)
+        if uses and reply.stop_reason in ("max_tokens", "context_overflow", "refusal"):
+            return await self._cut_calls(turn, uses, reply)
+        turn.room_tries, turn.room_tokens = 0, 0
+        if self.schema is not None and any(use.name == RESPOND for use in uses):
+            return await self._respond(turn, uses, self.schema)
+        if uses:
+            return await self.round(turn, uses)
+        if reply.stop_reason == "pause_turn" and turn.pauses < MAX_PAUSES:
+            turn.pauses += 1
+            return None
+        return await self._end(turn, reply.stop_reason)
+
+    async def _record(self, turn: Turn, reply: AssistantMessage) -> None:
+        provider = self.provider()
+        if not reply.provider or not reply.model:
+            reply = reply.model_copy(update={"provider": provider.name, "model": provider.model})
+        await self.teller.replied(turn, reply)
+        self.teller.conversation.measured(reply.usage)
+
+    async def _end(self, turn: Turn, stop_reason: TurnStop) -> TurnStop | None:
+        """End the turn unless somebody spoke meanwhile or the structured answer is missing."""
+        if stop_reason == "refusal":
+            await self.teller.notice(turn, "The model refused to answer this.")
+            return "refusal"
+        if stop_reason == "max_tokens":
+            await self.teller.notice(
+                turn, "The reply reached the limit of its length; say 'go on' for the rest."
+            )
+        words = self.queue.take_steering()
+        if words:
+            for text in words:
+                await self.teller.said(turn, UserMessage(content=(TextBlock(text=text),)), text)
+            return None
+        if self.schema is not None and turn.structured is None:
+            self._count_respond_try(turn)
+            await self.teller.note(turn, MISSING)
+            return None
+        return "end_turn" if stop_reason in ("tool_use", "pause_turn", "other") else stop_reason
+
+    async def round(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> TurnStop | None:
+        """Run the calls of a reply as one round and give the model their results. Raises TurnStopped."""
+        calls = calls_of(uses)
+        if turn.switch.pressed:
+            await self._answer_all(turn, calls, CANCELLED, "cancelled")
+            raise TurnStopped
+        if turn.guard.trips(calls):
+            verdict = await self._looping(turn, calls)
+            if verdict != "run":
+                return verdict
+        turn.rounds += 1
+        self.in_round = True
+        try:
+            batch = await self.rounds.run(calls, turn_id=turn.turn_id, round_index=turn.rounds - 1)
+        finally:
+            self.in_round = False
+        if batch.pending:
+            turn.pending = batch.pending
+            return "pending_approvals"
+        turn.guard.saw(calls, [outcome.result.output for outcome in batch.outcomes])
+        turn.count_unasked(batch.outcomes)
+        self.teller.conversation.note_outcomes(batch.outcomes)
+        stopped = batch.cancelled or turn.switch.pressed
+        words = () if stopped else self.queue.take_steering()
+        await self.teller.answered(turn, results_message(batch.outcomes, words))
+        for text in words:
+            await self.teller.delivered(turn, text)
+        if stopped:
+            raise TurnStopped
+        return None
+
+    async def _looping(self, turn: Turn, calls: Sequence[ToolCall]) -> TurnStop | Literal["run"] | None:
+        """Decide about calls that repeat: "run" them, go on without them (None), or end the turn."""
+        names = ", ".join(dict.fromkeys(call.name for call in calls))
+        why = f"The model keeps making the same calls ({names})."
+        if self.allowance.ask is not None:
+            if await self.allowance.go_on(turn, why):
+                turn.guard.reset()
+                return "run"
+            await self._answer_all(turn, calls, STOPPED_LOOP, "not_run")
+            return "round_limit"
+        turn.refused_loops += 1
+        await self.teller.notice(turn, why)
+        await self._answer_all(turn, calls, REPEATED, "not_run")
+        return None if turn.refused_loops < _TRIES_OF_A_LOOP else "round_limit"
+
+    async def _cut_calls(
+        self, turn: Turn, uses: Sequence[ToolUseBlock], reply: AssistantMessage
+    ) -> TurnStop | None:
+        """Answer the calls of a reply that ran out of room: none is run, since the last one may be half."""
+        limit = reply.usage.output_tokens
+        text = (
+            f"Not run: your reply reached its limit of about {limit:,} output tokens inside a tool call, so nothing of "
+            "it was run and no file was changed. Make the call again in smaller parts, for example by writing a long "
+            "file in several edits."
+        )
+        await self._answer_all(turn, calls_of(uses), text, "not_run")
+        if reply.stop_reason == "refusal":
+            return await self._end(turn, reply.stop_reason)
+        turn.room_tries += 1
+        if turn.room_tries >= MAX_ROOM_TRIES:
+            await self.teller.notice(turn, "The model's replies do not fit their limit; the turn ends here.")
+            return reply.stop_reason
+        room = (
+            max(turn.room_tokens, self.allowance.limits.max_output_tokens, limit, _FIRST_ROOM_TOKENS // 2) * 2
+        )
+        most = self.provider().info.max_output_tokens
+        turn.room_tokens = min(room, most) if most else room
+        return None
+
+    async def _respond(self, turn: Turn, uses: Sequence[ToolUseBlock], schema: JsonObject) -> TurnStop | None:
+        """Take the structured answer: checked, never run, never asked; other calls of the reply are not run."""
+        answer = next(use for use in uses if use.name == RESPOND)
+        value, problem = check(schema, answer.arguments_json)
+        outcomes = [
+            unrun(
+                call,
+                (problem or ACCEPTED) if call.call_id == answer.id else NOT_REACHED,
+                "not_run",
+                self.tools,
+            )
+            for call in calls_of(uses)
+        ]
+        if not problem:
+            outcomes = [_accepted(o) if o.tool_use_id == answer.id else o for o in outcomes]
+        await self.teller.answered(turn, results_message(outcomes))
+        if value is None:
+            self._count_respond_try(turn)
+            return None
+        turn.structured = value
+        return "end_turn"
+
+    def _count_respond_try(self, turn: Turn) -> None:
+        turn.respond_tries += 1
+        if turn.respond_tries > MAX_RETRIES:
+            raise AgentTuiError(
+                f"The model gave no answer that follows the schema in {turn.respond_tries} tries."
+            )
+
+    async def _answer_all(self, turn: Turn, calls: Sequence[ToolCall], text: str, effect: Effect) -> None:
+        """Answer all calls of a reply without running any."""
+        outcomes = [unrun(call, text, effect, self.tools) for call in calls]
+        await self.teller.refused(turn, calls, outcomes)
+        await self.teller.answered(turn, results_message(outcomes))
+
+
+def uses_of(reply: AssistantMessage) -> tuple[ToolUseBlock, ...]:
+    """Give the calls a reply asks for."""
+    return tuple(block for block in reply.content if isinstance(block, ToolUseBlock))
+
+
+def _accepted(outcome: ToolCallOutcome) -> ToolCallOutcome:
+    return outcome.model_copy(update={"result": outcome.result.model_copy(update={"is_error": False})})

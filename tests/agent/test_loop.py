@@ -1,0 +1,543 @@
+import asyncio
+
+import pytest
+
+from agent_tui.agent.limits import Limits
+from agent_tui.agent.queue import MessageQueue
+from agent_tui.protocol.errors import AuthError, BadResponse, ContextTooLong, Overloaded, StreamCut
+from agent_tui.protocol.events import (
+    AssistantFinished,
+    Notice,
+    TextDelta,
+    ToolDenied,
+    TurnCancelled,
+    TurnFailed,
+    TurnFinished,
+    TurnStarted,
+    Usage,
+)
+from agent_tui.protocol.messages import (
+    AssistantMessage,
+    ImageBlock,
+    TextBlock,
+    TokenUsage,
+    ToolResultBlock,
+    UserMessage,
+)
+from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest
+from agent_tui.providers.base import ModelInfo
+from agent_tui.providers.scripted import calls, text, thinking, use
+from tests.support.agent_world import problems_of, result_texts, shown_text, until, world
+
+PNG = "iVBORw0KGgoAAAANSUhEUg=="
+
+
+async def test_a_prompt_is_answered_and_told_in_order() -> None:
+    w = world(text("Hello there."))
+    agent = w.agent()
+
+    result = await agent.run("hi")
+
+    assert result.stop_reason == "end_turn"
+    assert [type(e) for e in w.sink.events if not isinstance(e, TextDelta)] == [
+        TurnStarted,
+        Usage,
+        AssistantFinished,
+        TurnFinished,
+    ]
+    assert shown_text(w.sink) == "Hello there."
+    assert len(agent.history) == 2
+
+
+async def test_item_09_the_model_gets_all_results_of_a_round_at_once_in_request_order() -> None:
+    w = world(calls(use("read", {"p": 1}), use("bash", {"c": 2})), text("done"))
+
+    result = await w.agent().run("go")
+
+    request = w.provider.requests[1]
+    assert result_texts(request.messages[-1]) == ["read did it", "bash did it"]
+    assert problems_of(request.messages) == []
+    assert result.stop_reason == "end_turn"
+
+
+async def test_p09_usage_is_summed_over_all_requests_of_the_turn() -> None:
+    usage = TokenUsage(input_tokens=7, output_tokens=3)
+    w = world(calls(use("read")).costing(usage), text("done").costing(usage))
+
+    result = await w.agent().run("go")
+
+    assert result.usage == TokenUsage(input_tokens=14, output_tokens=6)
+    assert [m.role for m in result.messages] == ["user", "assistant", "user", "assistant"]
+
+
+async def test_item_68_usage_is_kept_when_a_later_request_fails() -> None:
+    usage = TokenUsage(input_tokens=7, output_tokens=3)
+    w = world(calls(use("read")).costing(usage), Overloaded("busy"))
+
+    result = await w.agent().run("go")
+
+    assert (result.stop_reason, result.error, result.usage) == ("failed", "busy", usage)
+    assert w.sink.of(TurnFailed)[0].usage == usage
+
+
+async def test_h11_item_68_usage_is_kept_when_the_turn_is_cancelled() -> None:
+    gate = asyncio.Event()
+    usage = TokenUsage(input_tokens=7, output_tokens=3)
+    w = world(calls(use("read")).costing(usage), text("never seen").held(gate))
+    agent = w.agent()
+
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(agent.run("go"))
+        await until(lambda: len(w.provider.requests) == 2)
+        agent.cancel()
+
+    assert turn.result().stop_reason == "cancelled"
+    assert turn.result().usage == usage
+
+
+async def test_item_05_m13_cancel_while_streaming_records_nothing_of_the_reply() -> None:
+    gate = asyncio.Event()
+    w = world((text("half a thought") + calls(use("bash"))).held(gate, after=1), text("second"))
+    agent = w.agent()
+
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(agent.run("go"))
+        await w.sink.until(TextDelta)
+        agent.cancel()
+    second = await agent.run("again")
+
+    assert turn.result().stop_reason == "cancelled"
+    assert w.sink.of(TurnCancelled)[0].prompt_returned is False
+    assert w.rounds.ran == []
+    assert second.stop_reason == "end_turn"
+    assert problems_of(w.provider.requests[1].messages) == []
+
+
+async def test_a_turn_that_had_not_begun_gives_the_prompt_back() -> None:
+    gate = asyncio.Event()
+    w = world(text("late").held(gate), text("fresh"))
+    agent = w.agent()
+
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(agent.run("first"))
+        await until(lambda: len(w.provider.requests) == 1)
+        agent.cancel()
+    await agent.run("second")
+
+    assert turn.result().messages == ()
+    assert w.sink.of(TurnCancelled)[0].prompt_returned is True
+    assert [b.text for b in w.provider.requests[1].messages[0].content] == ["second"]
+
+
+async def test_item_04_m03_cancel_in_a_round_records_results_and_sends_no_further_request() -> None:
+    w = world(calls(use("bash"), use("read")), text("next turn"))
+    w.rounds.hold = asyncio.Event()
+    agent = w.agent()
+
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(agent.run("go"))
+        await w.rounds.started.wait()
+        agent.cancel()
+    assert turn.result().stop_reason == "cancelled"
+    assert len(w.provider.requests) == 1
+    w.rounds.cancels = 0
+
+    after = await agent.run("and now")
+
+    assert after.stop_reason == "end_turn"
+    assert problems_of(w.provider.requests[1].messages) == []
+    assert result_texts(w.provider.requests[1].messages[2]) == ["bash did it", "read did it"]
+
+
+async def test_pr_02_late_results_are_dropped_and_the_request_is_valid() -> None:
+    late = UserMessage(content=(ToolResultBlock(tool_use_id="gone", content="late"),))
+    history = (
+        UserMessage(content=(TextBlock(text="a"),)),
+        AssistantMessage(content=(TextBlock(text="b"),)),
+        late,
+    )
+    w = world(text("ok"))
+
+    await w.agent(history=history).run("new")
+
+    assert problems_of(w.provider.requests[0].messages) == []
+    assert "late" not in str(w.provider.requests[0].messages)
+
+
+async def test_pr_03_escape_does_not_reach_the_following_turns() -> None:
+    w = world(calls(use("bash")), text("one"), calls(use("bash")), text("two"))
+    agent = w.agent()
+    agent.cancel()
+    agent.cancel()
+
+    first = await agent.run("1")
+    agent.cancel()
+    second = await agent.run("2")
+
+    assert (first.stop_reason, second.stop_reason) == ("end_turn", "end_turn")
+    assert len(w.rounds.ran) == 2
+
+
+async def test_item_11_m16_an_empty_reply_is_not_recorded() -> None:
+    w = world(text("  "), text("there"))
+    agent = w.agent()
+
+    result = await agent.run("hi")
+    await agent.run("hello?")
+
+    assert result.stop_reason == "end_turn"
+    assert problems_of(w.provider.requests[1].messages) == []
+    assert len(agent.history) == 3
+
+
+async def test_pr_12_a_cut_stream_keeps_what_was_shown_and_goes_on_without_repeating_it() -> None:
+    words = "I will read the file and then I will change it."
+    w = world(text(words).cut(StreamCut("gone"), after=1), text(words) + calls(use("read")), text("ok"))
+    agent = w.agent()
+
+    result = await agent.run("go")
+
+    assert shown_text(w.sink) == words + "ok"
+    assert len(w.rounds.ran) == 1
+    assert all(problems_of(r.messages) == [] for r in w.provider.requests)
+    assert result.stop_reason == "end_turn"
+
+
+async def test_pr_12_a_half_call_of_a_cut_stream_never_runs() -> None:
+    w = world(
+        (text("x" * 30) + calls(use("write", '{"path":"a'))).cut(StreamCut("gone"), after=3),
+        calls(use("write", {"path": "a"})),
+        text("done"),
+    )
+
+    await w.agent().run("go")
+
+    assert [[c.arguments_json for c in r] for r in w.rounds.ran] == [['{"path": "a"}']]
+
+
+async def test_pr_12_too_many_cuts_end_the_turn_and_the_next_one_works() -> None:
+    w = world(*[text("abc").cut(StreamCut("gone"), after=1) for _ in range(4)], text("fine"))
+    agent = w.agent()
+
+    failed = await agent.run("go")
+    after = await agent.run("continue")
+
+    assert (failed.stop_reason, failed.error) == ("failed", "gone")
+    assert after.stop_reason == "end_turn"
+    assert problems_of(w.provider.requests[-1].messages) == []
+
+
+async def test_pr_08_a_call_cut_by_max_tokens_is_not_run_and_asked_again_with_more_room() -> None:
+    half = calls(use("write", '{"path":"a.py","content":"def main():\\n    pri')).ending("max_tokens")
+    w = world(half, text("smaller then"))
+
+    result = await w.agent().run("go")
+
+    assert w.rounds.ran == []
+    assert "output tokens" in result_texts(w.provider.requests[1].messages[-1])[0]
+    assert w.provider.requests[1].max_output_tokens > w.provider.requests[0].max_output_tokens
+    assert w.sink.of(ToolDenied)[0].effect == "not_run"
+    assert problems_of(w.provider.requests[1].messages) == []
+    assert result.stop_reason == "end_turn"
+
+
+async def test_pr_08_the_turn_ends_after_three_replies_without_room() -> None:
+    half = calls(use("write", '{"path":')).ending("max_tokens")
+    w = world(half, half, half)
+
+    result = await w.agent().run("go")
+
+    assert result.stop_reason == "max_tokens"
+    assert len(w.provider.requests) == 3
+
+
+async def test_pause_turn_goes_on_and_refusal_ends_with_a_sentence() -> None:
+    w = world(text("thinking about it").ending("pause_turn"), text("no").ending("refusal"))
+
+    result = await w.agent().run("go")
+
+    assert result.stop_reason == "refusal"
+    assert "refused" in w.sink.of(Notice)[0].text
+
+
+async def test_item_12_m12_x22_the_round_limit_asks_and_goes_on_or_stops() -> None:
+    asked: list[str] = []
+
+    async def ask(why: str) -> bool:
+        asked.append(why)
+        return len(asked) < 2
+
+    w = world(*[calls(use("read", {"n": n})) for n in range(10)])
+    agent = w.agent(limits=Limits(max_rounds=2), ask_continue=ask)
+
+    result = await agent.run("go")
+
+    assert result.stop_reason == "round_limit"
+    assert len(w.rounds.ran) == 4
+    assert len(asked) == 2
+
+
+async def test_x22_without_anybody_to_ask_the_round_limit_ends_the_turn() -> None:
+    w = world(*[calls(use("read", {"n": n})) for n in range(70)])
+
+    result = await w.agent().run("go")
+
+    assert result.stop_reason == "round_limit"
+    assert len(w.rounds.ran) == 64
+
+
+async def test_h10_item_69_equal_rounds_trip_the_loop_guard_whatever_the_order_of_keys() -> None:
+    w = world(
+        calls(use("read", '{"a": 1, "b": 2}')),
+        calls(use("read", '{"b": 2, "a": 1}')),
+        calls(use("read", '{"a":1,"b":2}')),
+        text("I see"),
+    )
+
+    result = await w.agent().run("go")
+
+    assert len(w.rounds.ran) == 2
+    assert "same calls" in result_texts(w.provider.requests[3].messages[-1])[0]
+    assert result.stop_reason == "end_turn"
+
+
+async def test_item_69_a_different_round_between_resets_the_loop_guard() -> None:
+    same = calls(use("read", {"a": 1}))
+    w = world(same, same, calls(use("bash")), same, same, text("done"))
+
+    await w.agent().run("go")
+
+    assert len(w.rounds.ran) == 5
+
+
+@pytest.mark.parametrize("names", [("read",), ("read", "bash")])
+async def test_pr_25_a_model_that_repeats_itself_is_stopped(names: tuple[str, ...]) -> None:
+    w = world(*[calls(use(names[n % len(names)])) for n in range(500)])
+
+    result = await w.agent(limits=Limits(max_rounds=0)).run("go")
+
+    assert result.stop_reason == "round_limit"
+    assert len(w.rounds.ran) <= 12
+
+
+async def test_p05_p10_pending_approvals_end_the_turn_and_a_redrive_runs_the_calls() -> None:
+    request = PermissionRequest(
+        request_id="c1",
+        call_id="c1",
+        tool="bash",
+        title="",
+        permissions=(Permission(id="p", kind=PermissionKind.EXECUTE, target="ls"),),
+    )
+    w = world(calls(use("bash", call_id="c1")), text("done"))
+    w.rounds.pending = (request,)
+    agent = w.agent()
+
+    paused = await agent.run("go")
+    w.rounds.pending = ()
+    resumed = await agent.redrive()
+
+    assert (paused.stop_reason, paused.pending_approvals) == ("pending_approvals", (request,))
+    assert resumed.stop_reason == "end_turn"
+    assert problems_of(w.provider.requests[1].messages) == []
+    assert result_texts(w.provider.requests[1].messages[-1]) == ["bash did it"]
+
+
+async def test_a_prompt_after_pending_approvals_answers_the_waiting_calls() -> None:
+    w = world(calls(use("bash", call_id="c1")), text("ok"))
+    w.rounds.pending = (
+        PermissionRequest(request_id="c1", call_id="c1", tool="bash", title="", permissions=()),
+    )
+    agent = w.agent()
+
+    await agent.run("go")
+    await agent.run("forget it")
+
+    assert problems_of(w.provider.requests[1].messages) == []
+
+
+async def test_steering_reaches_the_model_with_the_results_and_follow_ups_wait() -> None:
+    queue = MessageQueue()
+    w = world(calls(use("read")), text("ok"))
+    w.rounds.answer = lambda call: (queue.steer("use tabs"), queue.follow_up("then test"), "done")[2]
+
+    await w.agent(queue=queue).run("go")
+
+    last = w.provider.requests[1].messages[-1]
+    assert [getattr(b, "text", "") for b in last.content] == ["", "use tabs"]
+    assert [i.text for i in queue.waiting()] == ["then test"]
+    assert [e.prompt for e in w.sink.of(TurnStarted)] == ["go", "use tabs"]
+
+
+async def test_steering_at_the_end_of_a_turn_makes_it_go_on() -> None:
+    queue = MessageQueue()
+    gate = asyncio.Event()
+    w = world(text("finished").held(gate, after=1), text("tabs it is"))
+    agent = w.agent(queue=queue)
+
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(agent.run("go"))
+        await w.sink.until(TextDelta)
+        queue.steer("use tabs")
+        gate.set()
+
+    assert len(w.provider.requests) == 2
+    assert turn.result().stop_reason == "end_turn"
+
+
+async def test_taking_back_gives_the_newest_message() -> None:
+    queue = MessageQueue()
+    queue.steer("a")
+    queue.follow_up("b")
+
+    assert [queue.take_back(), queue.take_back(), queue.take_back()] == ["b", "a", None]
+
+
+async def test_max_turns_ends_the_turn() -> None:
+    w = world(*[calls(use("read", {"n": n})) for n in range(5)])
+
+    result = await w.agent(limits=Limits(max_turns=2)).run("go")
+
+    assert result.stop_reason == "round_limit"
+    assert len(w.provider.requests) == 2
+
+
+async def test_a_budget_in_usd_pauses_and_may_be_raised() -> None:
+    info = ModelInfo(name="m", input_usd_per_mtok=1.0, output_usd_per_mtok=0.0)
+    dear = TokenUsage(input_tokens=1_000_000)
+    asked: list[str] = []
+
+    async def ask(why: str) -> bool:
+        asked.append(why)
+        return len(asked) == 1
+
+    w = world(*[calls(use("read", {"n": n})).costing(dear) for n in range(9)], info=info)
+    result = await w.agent(limits=Limits(max_budget_usd=2.0), ask_continue=ask).run("go")
+
+    assert result.stop_reason == "budget"
+    assert len(w.provider.requests) == 4
+    assert result.cost_usd == pytest.approx(4.0)
+    assert asked[0] == "$2.00 of $2.00 are spent. Go on?"
+
+
+async def test_a_budget_without_a_known_price_is_refused() -> None:
+    result = await world(text("x")).agent(limits=Limits(max_budget_usd=1.0)).run("go")
+
+    assert result.stop_reason == "failed"
+    assert "price" in result.error
+
+
+async def test_max_tokens_of_the_session_end_the_turn() -> None:
+    w = world(*[calls(use("read", {"n": n})) for n in range(9)])
+
+    result = await w.agent(limits=Limits(max_tokens=30)).run("go")
+
+    assert result.stop_reason == "budget"
+    assert len(w.provider.requests) == 2
+
+
+async def test_a_prompt_that_the_server_refuses_does_not_poison_the_session() -> None:
+    w = world(BadResponse("bad request", status=400), text("fine"))
+    agent = w.agent()
+
+    first = await agent.run("poison")
+    second = await agent.run("hello")
+
+    assert (first.stop_reason, second.stop_reason) == ("failed", "end_turn")
+    assert "poison" not in str(w.provider.requests[1].messages)
+
+
+async def test_a_refused_image_is_left_out_and_the_turn_goes_on() -> None:
+    w = world(BadResponse("image too large", status=400), text("I cannot see it"), text("ok"))
+    agent = w.agent()
+
+    result = await agent.run("look", images=[ImageBlock(media_type="image/png", data=PNG)])
+    await agent.run("next")
+
+    assert result.stop_reason == "end_turn"
+    assert PNG not in str(w.provider.requests[1].messages)
+    assert PNG not in str(w.provider.requests[2].messages)
+
+
+async def test_an_error_of_the_model_keeps_the_prompt_for_a_continue() -> None:
+    w = world(AuthError("no key"), text("hello"))
+    agent = w.agent()
+
+    await agent.run("important task")
+    await agent.run("continue")
+
+    assert "important task" in str(w.provider.requests[1].messages)
+    assert problems_of(w.provider.requests[1].messages) == []
+
+
+async def test_h75_item_66_overflow_compacts_once_retries_once_and_then_reports() -> None:
+    big = "x" * 400_000
+    w = world(
+        calls(use("read")),
+        ContextTooLong("too long"),
+        text("made it"),
+    )
+    w.rounds.answer = lambda _call: big
+    agent = w.agent()
+
+    result = await agent.run("go")
+
+    assert result.stop_reason == "end_turn"
+    assert len(str(w.provider.requests[-1].messages)) < 200_000
+
+
+async def test_item_66_a_second_overflow_in_the_same_turn_is_reported() -> None:
+    w = world(calls(use("read")), ContextTooLong("too long"), ContextTooLong("still too long"))
+    w.rounds.answer = lambda _call: "x" * 400_000
+
+    result = await w.agent().run("go")
+
+    assert (result.stop_reason, result.error) == ("failed", "still too long")
+
+
+async def test_pr_06_thinking_goes_back_byte_for_byte_before_its_call() -> None:
+    w = world(thinking("", signature="sig1") + calls(use("read")), text("ok"), name="anthropic", model="m")
+
+    await w.agent().run("go")
+
+    blocks = w.provider.requests[1].messages[1].content
+    assert [(b.type, getattr(b, "signature", "")) for b in blocks] == [("thinking", "sig1"), ("tool_use", "")]
+
+
+async def test_pr_07_thinking_of_another_model_is_left_out_and_its_pairs_stay() -> None:
+    w = world(thinking("hm", signature="a") + calls(use("read")), text("ok"), model="model-a")
+    agent = w.agent()
+    await agent.run("one")
+    other = world(text("two"), model="model-b")
+    agent.provider = other.provider
+
+    await agent.run("two")
+    agent.provider = w.provider
+
+    sent = other.provider.requests[0].messages
+    assert problems_of(sent, provider="scripted", model="model-b") == []
+    assert "hm" not in str(sent)
+
+
+async def test_the_environment_stands_once_in_the_first_message() -> None:
+    w = world(text("a"), text("b"))
+    agent = w.agent(environment="<environment>\ncwd: /x\n</environment>")
+
+    await agent.run("one")
+    await agent.run("two")
+
+    assert str(w.provider.requests[1].messages).count("cwd: /x") == 1
+    assert w.provider.requests[0].messages[0] == w.provider.requests[1].messages[0]
+    assert w.provider.requests[0].system == w.provider.requests[1].system
+
+
+async def test_a_second_turn_is_refused_while_one_runs() -> None:
+    gate = asyncio.Event()
+    w = world(text("x").held(gate))
+    agent = w.agent()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(agent.run("one"))
+        await until(lambda: agent.running)
+        with pytest.raises(Exception, match="running already"):
+            await agent.run("two")
+        gate.set()
