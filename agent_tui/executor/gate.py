@@ -1,0 +1,53 @@
+"""What a round needs of the permission policy: a small protocol, so that any policy can stand behind it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from agent_tui.protocol.permissions import (
+    CommandPart,
+    Permission,
+    PermissionDecision,
+    PermissionRequest,
+    Verdict,
+)
+from agent_tui.sandbox.interface import Confinement
+
+
+class Review(Protocol):
+    """What the rules say of one call.
+
+    `permissions` is everything it needs after a shell command was taken apart, `decided` what rules, grants and the
+    mode answered, `asking` what is left for a person. `denial` is "" or the text for the model.
+    """
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]: ...
+    @property
+    def decided(self) -> tuple[PermissionDecision, ...]: ...
+    @property
+    def asking(self) -> tuple[Permission, ...]: ...
+    @property
+    def parts(self) -> tuple[CommandPart, ...]: ...
+    @property
+    def denial(self) -> str: ...
+    @property
+    def confinement(self) -> Confinement: ...
+
+
+class PolicyLike(Protocol):
+    """Rules, grants and the mode, as a round sees them."""
+
+    def review(
+        self, *, tool: str, permissions: Sequence[Permission], readable: bool, needs_approval: bool, cwd: Path
+    ) -> Review:
+        """Say what is allowed, denied or to be asked."""
+        ...
+
+    def record(self, request: PermissionRequest, verdict: Verdict) -> None:
+        """Store lasting decisions and write the audit line. Raises OSError: then the answer is no."""
+        ...
+
+    def confinement(self, request: PermissionRequest, verdict: Verdict) -> Confinement:
+        """Say what the approved call may touch."""
+        ...

@@ -1,0 +1,60 @@
+"""Finds the tool a model meant when it misspelt the name."""
+
+from collections.abc import Iterable
+
+REPAIR_DISTANCE = 2
+
+
+def repaired(name: str, known: Iterable[str]) -> str | None:
+    """Give the one known name that `name` was meant to be, or None.
+
+    The same word in another case comes first, then names at most 2 edits away, if one of them is nearest. A name that
+    would have to change in every character is never taken.
+    """
+    names = list(known)
+    if name in names:
+        return name
+    same = [candidate for candidate in names if candidate.casefold() == name.casefold()]
+    if len(same) == 1:
+        return same[0]
+    near = _nearest(name, names)
+    return near[0] if len(near) == 1 else None
+
+
+def unknown_tool(name: str, known: Iterable[str]) -> str:
+    """Say to the model that there is no such tool, and what it may have meant."""
+    names = list(known)
+    near = _nearest(name, names, limit=3)
+    if near:
+        return f"No tool named {name!r}; did you mean {' or '.join(map(repr, near))}?"
+    if not names:
+        return f"No tool named {name!r}: there are no tools."
+    return f"No tool named {name!r}. The tools are: {', '.join(names)}."
+
+
+def _nearest(name: str, names: list[str], *, limit: int = REPAIR_DISTANCE) -> list[str]:
+    """Give the names at the smallest distance, if that is at most `limit` and not the whole word."""
+    best, found = limit, list[str]()
+    for candidate in names:
+        longest = max(len(name), len(candidate))
+        distance = edit_distance(name.casefold(), candidate.casefold(), limit=best)
+        if distance > best or distance >= longest:
+            continue
+        if distance < best:
+            best, found = distance, []
+        found.append(candidate)
+    return found
+
+
+def edit_distance(left: str, right: str, *, limit: int) -> int:
+    """Count the insertions, deletions and replacements from one word to the other; `limit + 1` when more."""
+    if abs(len(left) - len(right)) > limit:
+        return limit + 1
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, start=1):
+        previous, row = row, [i]
+        for j, b in enumerate(right, start=1):
+            row.append(min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a != b)))
+        if min(row) > limit:
+            return limit + 1
+    return row[-1]
