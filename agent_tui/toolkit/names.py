@@ -1,0 +1,133 @@
+"""File names that hold secrets, and places whose change changes what runs."""
+
+import fnmatch
+import re
+import unicodedata
+from pathlib import PurePath
+
+SECRET_NAMES = (
+    ".env",
+    ".env.*",
+    ".env-*",
+    ".env_*",
+    "*.env",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.ppk",
+    "credentials",
+    "credentials.json",
+    "credentials.toml",
+    "credentials.db",
+    "application_default_credentials.json",
+    "auth.json",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".htpasswd",
+    ".git-credentials",
+    ".dockercfg",
+    ".vault-token",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+)
+SECRET_FOLDERS = (".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".password-store")
+SECRET_PATHS = (
+    ("etc", "shadow"),
+    ("etc", "shadow-"),
+    ("etc", "gshadow"),
+    ("etc", "sudoers"),
+    (".config", "gcloud"),
+    (".config", "gh"),
+)
+OPEN_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults")
+_PRIVATE_KEY = re.compile(r"id_[^.]+")
+
+PROTECTED_FOLDERS = (
+    ".git",
+    ".agent-tui",
+    ".agents",
+    ".claude",
+    ".vscode",
+    ".idea",
+    ".zed",
+    ".cursor",
+    ".fleet",
+    ".devcontainer",
+    ".husky",
+)
+PROTECTED_NAMES = (
+    ".mcp.json",
+    ".envrc",
+    ".gitmodules",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".kshrc",
+    "config.fish",
+    ".inputrc",
+    ".xinitrc",
+    ".xprofile",
+    ".vimrc",
+    ".exrc",
+    ".gitconfig",
+    ".tmux.conf",
+    ".pythonrc",
+    ".pdbrc",
+    ".gdbinit",
+    ".lldbinit",
+)
+
+
+def folded(name: str) -> str:
+    """Give `name` as a file system that ignores case and Unicode form would compare it."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def is_secret(path: PurePath) -> bool:
+    """Tell whether the path names a place where keys, tokens or passwords are kept."""
+    parts = tuple(folded(part) for part in path.parts)
+    if not parts:
+        return False
+    name = parts[-1]
+    if name in OPEN_NAMES:
+        return False
+    if any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRET_NAMES):
+        return True
+    if _PRIVATE_KEY.fullmatch(name) or any(part in SECRET_FOLDERS for part in parts[:-1]):
+        return True
+    return any(_contains(parts, secret) for secret in SECRET_PATHS)
+
+
+def is_protected(path: PurePath) -> bool:
+    """Tell whether a change there could make something run or loosen a rule: asked for each time, whatever the rules."""
+    parts = tuple(folded(part) for part in path.parts)
+    if any(part in PROTECTED_FOLDERS for part in parts):
+        return True
+    return bool(parts) and parts[-1] in PROTECTED_NAMES
+
+
+def _contains(parts: tuple[str, ...], run: tuple[str, ...]) -> bool:
+    """Tell whether `run` stands in `parts` as neighbours."""
+    return any(parts[i : i + len(run)] == run for i in range(len(parts) - len(run) + 1))

@@ -1,0 +1,83 @@
+"""Names and lines that look like what was asked for."""
+
+import difflib
+import os
+from collections.abc import Sequence
+
+from agent_tui.toolkit.lines import body_of, split_lines
+from agent_tui.toolkit.paths import Target
+from agent_tui.toolkit.rooted import opened_parent
+
+NEAR_NAMES = 3
+NAME_DISTANCE = 3
+_SEARCHED_LINES = 20_000
+_NEAR_RATIO = 0.6
+
+
+def missing_file(target: Target) -> str:
+    """Say that `target` does not exist, with up to three siblings of a similar name."""
+    near = near_names(target)
+    hint = f" Did you mean {', '.join(near)}?" if near else ""
+    return f"{target.shown} does not exist.{hint}"
+
+
+def near_names(target: Target) -> list[str]:
+    """Give up to three siblings whose name is within three changes or holds the same words."""
+    try:
+        with opened_parent(target) as folder:
+            names = os.listdir(folder)
+    except OSError:
+        return []
+    wanted = target.real.name.casefold()
+    ranked = sorted((distance(wanted, name.casefold(), limit=NAME_DISTANCE), name) for name in names)
+    close = [name for changes, name in ranked if changes <= NAME_DISTANCE and changes < len(wanted)]
+    close += [
+        name for name in difflib.get_close_matches(target.real.name, names, n=NEAR_NAMES) if name not in close
+    ]
+    prefix = target.shown.rpartition("/")
+    return [f"{prefix[0]}{prefix[1]}{name}" for name in close[:NEAR_NAMES]]
+
+
+def distance(a: str, b: str, *, limit: int) -> int:
+    """Count the insertions, deletions and replacements between two names; more than `limit` gives `limit` + 1."""
+    if abs(len(a) - len(b)) > limit:
+        return limit + 1
+    row = list(range(len(b) + 1))
+    for i, char in enumerate(a, start=1):
+        previous, row[0] = row[0], i
+        for j, other in enumerate(b, start=1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (char != other))
+        if min(row) > limit:
+            return limit + 1
+    return min(row[-1], limit + 1)
+
+
+def nearest_text(text: str, wanted: str) -> str:
+    """Give the numbered lines of `text` that look most like the first line of `wanted`, "" when none do."""
+    sought = [line.strip() for line in wanted.splitlines() if line.strip()]
+    if not sought:
+        return ""
+    lines = split_lines(text)[:_SEARCHED_LINES]
+    best, ratio = _best(lines, max(sought[:3], key=len))
+    if ratio < _NEAR_RATIO:
+        return ""
+    return numbered(lines, max(0, best - 1), min(len(lines), best + max(2, len(sought))))
+
+
+def numbered(lines: Sequence[str], first: int, last: int) -> str:
+    """Number the lines from `first` (0-based) to `last` (excluded) as read does, each cut at 200 characters."""
+    return "\n".join(f"{row + 1:>6}\t{body_of(lines[row])[:200]}" for row in range(first, last))
+
+
+def _best(lines: Sequence[str], wanted: str) -> tuple[int, float]:
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2(wanted[:200])
+    best, best_ratio = 0, 0.0
+    for row, line in enumerate(lines):
+        matcher.set_seq1(line.strip()[:200])
+        floor = max(best_ratio, _NEAR_RATIO - 0.01)
+        if matcher.real_quick_ratio() > floor and matcher.quick_ratio() > floor:
+            ratio = matcher.ratio()
+            if ratio > best_ratio:
+                best, best_ratio = row, ratio
+    return best, best_ratio
