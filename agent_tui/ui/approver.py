@@ -1,0 +1,126 @@
+"""Answers the core's permission questions through the approval screen; whatever goes wrong is a no."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from agent_tui.protocol.permissions import PermissionRequest, Verdict
+from agent_tui.ui.screens.approval.round import Round
+from agent_tui.ui.screens.approval.screen import ApprovalScreen
+
+
+class ApprovalHost(Protocol):
+    """What the approver needs of the program."""
+
+    def open_approval(self, screen: ApprovalScreen) -> None: ...
+
+    def close_approval(self, screen: ApprovalScreen) -> None: ...
+
+    def approval_waits(self, count: int) -> None:
+        """Show the banner with `count` calls, or hide it (0)."""
+        ...
+
+    def is_typing(self) -> bool: ...
+
+    def when_typing_stops(self, then: Callable[[], None]) -> None: ...
+
+    def make_approval(self, round_: Round) -> ApprovalScreen: ...
+
+
+class ScreenApprover:
+    """One screen for all that waits. Called again while it is open, it appends the rows.
+
+    Each caller is answered when its own rows are decided and sent. A caller that is cancelled takes its rows
+    with it; the last one closes the screen.
+    """
+
+    def __init__(self, host: ApprovalHost) -> None:
+        self._host = host
+        self._round: Round | None = None
+        self._screen: ApprovalScreen | None = None
+        self._lowered = False
+
+    @property
+    def pending(self) -> int:
+        """How many calls wait for an answer."""
+        return len(self._round.rows) if self._round is not None else 0
+
+    @property
+    def lowered(self) -> bool:
+        """Whether the round waits behind the banner."""
+        return self._round is not None and self._screen is None
+
+    async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
+        """Ask the person; a call that is missing in the answer is denied."""
+        if not requests:
+            return {}
+        answered = asyncio.Event()
+        round_ = self._join(requests, answered)
+        ids = [request.call_id for request in requests]
+        try:
+            await answered.wait()
+            return round_.answers(ids)
+        finally:
+            round_.remove(ids)
+            self._settle(round_)
+
+    def _join(self, requests: Sequence[PermissionRequest], answered: asyncio.Event) -> Round:
+        if self._round is None:
+            self._round = Round()
+            self._round.append(requests, answered)
+            self._begin()
+        else:
+            self._round.append(requests, answered)
+            if self._screen is not None:
+                self._screen.rows_changed()
+            else:
+                self._host.approval_waits(self.pending)
+        return self._round
+
+    def _begin(self) -> None:
+        if self._host.is_typing():
+            self._lowered = False
+            self._host.approval_waits(self.pending)
+            self._host.when_typing_stops(self._raise_unless_lowered)
+        else:
+            self.raise_screen()
+
+    def _raise_unless_lowered(self) -> None:
+        if self._round is not None and self._screen is None and not self._lowered:
+            self.raise_screen()
+
+    def raise_screen(self) -> None:
+        """Open the screen for what waits."""
+        if self._round is None or self._screen is not None:
+            return
+        self._host.approval_waits(0)
+        self._screen = self._host.make_approval(self._round)
+        self._host.open_approval(self._screen)
+
+    def lower(self) -> None:
+        """Close the screen and keep the round pending behind the banner."""
+        screen, self._screen, self._lowered = self._screen, None, True
+        if screen is not None:
+            self._host.close_approval(screen)
+        if self._round is not None:
+            self._host.approval_waits(self.pending)
+
+    def deny_all(self) -> None:
+        """Answer everything that waits with a no."""
+        if self._round is not None:
+            self._round.give_up()
+
+    def _settle(self, round_: Round) -> None:
+        if round_.rows:
+            if self._screen is not None:
+                self._screen.rows_changed()
+            else:
+                self._host.approval_waits(self.pending)
+            return
+        screen, self._screen, self._round = self._screen, None, None
+        self._lowered = False
+        self._host.approval_waits(0)
+        if screen is not None:
+            self._host.close_approval(screen)

@@ -1,0 +1,1 @@
+"""Slash commands: what there is and what each does."""

@@ -1,0 +1,202 @@
+"""The built-in slash commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from agent_tui import __version__
+from agent_tui.ui.backend import ModeName
+from agent_tui.ui.commands.registry import Command, CommandHost
+from agent_tui.ui.commands.reports import context_report, status_report, tools_report, usage_report
+
+MODES: tuple[ModeName, ...] = get_args(ModeName)
+
+
+async def _help(host: CommandHost, args: str) -> None:
+    host.show_help(args)
+
+
+async def _clear(host: CommandHost, _args: str) -> None:
+    await host.new_session()
+
+
+async def _compact(host: CommandHost, args: str) -> None:
+    await host.compact(args)
+
+
+async def _model(host: CommandHost, args: str) -> None:
+    if args:
+        await host.switch_model(args)
+    else:
+        host.perform("models")
+
+
+async def _mode(host: CommandHost, args: str) -> None:
+    if not args:
+        host.perform("cycle_mode")
+        return
+    wanted = args.lower().replace("_", "-").replace("acceptedits", "accept-edits").replace("dontask", "dont-ask")
+    mode = next((mode for mode in MODES if mode == wanted), None)
+    if mode is None:
+        host.notice("warning", f"There is no mode {args!r}. Modes: {', '.join(MODES)}.")
+        return
+    host.switch_mode(mode)
+
+
+async def _plan(host: CommandHost, args: str) -> None:
+    host.switch_mode("plan")
+    if args:
+        host.submit(args)
+
+
+async def _permissions(host: CommandHost, args: str) -> None:
+    verb, _, rest = args.partition(" ")
+    if verb in ("test", "check"):
+        command = rest.strip()
+        text = host.backend.check_command(command) if command else "Write /permissions test COMMAND."
+        host.notice("info", text)
+        return
+    if verb in ("remove", "revoke") and rest.strip():
+        host.notice("info", host.backend.remove_rule(rest.strip()))
+        return
+    host.show_rules()
+
+
+async def _bypass(host: CommandHost, _args: str) -> None:
+    message = "Nothing will ask any more in this session. Deny rules and protected paths still hold."
+    if await host.confirm("Stop asking for permission?", message, danger=True):
+        host.switch_mode("bypass")
+
+
+async def _resume(host: CommandHost, args: str) -> None:
+    if not args:
+        host.perform("sessions")
+        return
+    for session in await host.backend.sessions():
+        if session.session_id.startswith(args) or session.name.lower() == args.lower():
+            await host.open_session(session.session_id)
+            return
+    host.notice("warning", f"There is no session {args!r}. /sessions lists them.")
+
+
+async def _rename(host: CommandHost, args: str) -> None:
+    if not args:
+        host.compose_prompt("/rename ")
+        return
+    await host.backend.rename(args)
+    host.refresh_status()
+    host.notice("info", f"The session is now called {args}.")
+
+
+async def _theme(host: CommandHost, args: str) -> None:
+    if args:
+        await host.switch_theme(args)
+    else:
+        host.perform("themes")
+
+
+async def _tools(host: CommandHost, _args: str) -> None:
+    host.notice("info", tools_report(host.backend.tools()))
+
+
+async def _status(host: CommandHost, _args: str) -> None:
+    host.notice("info", status_report(host.backend.status()))
+
+
+async def _context(host: CommandHost, _args: str) -> None:
+    host.notice("info", context_report(host.backend.status()))
+
+
+async def _usage(host: CommandHost, _args: str) -> None:
+    host.notice("info", usage_report(host.backend.status()))
+
+
+async def _search(host: CommandHost, args: str) -> None:
+    if args:
+        host.search(args)
+    else:
+        host.perform("search")
+
+
+async def _version(host: CommandHost, _args: str) -> None:
+    host.notice("info", f"agent-tui {__version__}")
+
+
+async def _keymap(host: CommandHost, _args: str) -> None:
+    host.show_help("keys")
+
+
+async def _quit(host: CommandHost, _args: str) -> None:
+    host.leave()
+
+
+async def _models(host: CommandHost, _typed: str) -> Sequence[str]:
+    return await host.backend.models()
+
+
+async def _themes(host: CommandHost, _typed: str) -> Sequence[str]:
+    return host.theme_names()
+
+
+async def _mode_names(_host: CommandHost, _typed: str) -> Sequence[str]:
+    return MODES
+
+
+async def _session_ids(host: CommandHost, _typed: str) -> Sequence[str]:
+    return [session.name or session.session_id for session in await host.backend.sessions()]
+
+
+def builtin_commands() -> list[Command]:
+    """Give the commands the program brings, in the order of the list."""
+    return [
+        Command("help", "keys and commands", _help, aliases=("?",), usage="[topic]", while_busy=True),
+        Command("clear", "start a new session; this one is kept", _clear, aliases=("new", "reset", "new-session")),
+        Command(
+            "compact",
+            "replace older messages by a summary",
+            _compact,
+            aliases=("summarize", "compress"),
+            usage="[focus]",
+        ),
+        Command(
+            "model", "choose the model", _model, aliases=("models",), usage="[name]", while_busy=True, complete=_models
+        ),
+        Command(
+            "mode", "permission mode", _mode, usage="[name]", while_busy=True, complete=_mode_names
+        ),
+        Command("plan", "switch to plan mode", _plan, usage="[prompt]"),
+        Command(
+            "permissions",
+            "rules and grants; test what a command needs",
+            _permissions,
+            aliases=("approvals", "allowed-tools", "policies"),
+            usage="[test COMMAND | remove ID]",
+            while_busy=True,
+        ),
+        Command("yolo", "stop asking, after one question", _bypass, aliases=("allow-all",), while_busy=True),
+        Command(
+            "resume",
+            "open another session",
+            _resume,
+            aliases=("sessions", "continue", "history"),
+            usage="[id or name]",
+            complete=_session_ids,
+        ),
+        Command(
+            "rename", "name this session", _rename, aliases=("title", "name"), usage="name", needs_args=True,
+            while_busy=True,
+        ),
+        Command(
+            "theme", "choose the colours", _theme, aliases=("themes",), usage="[name]", while_busy=True,
+            complete=_themes,
+        ),
+        Command("tools", "the tools the model can call", _tools, while_busy=True),
+        Command("status", "model, mode, session, sandbox", _status, while_busy=True),
+        Command("context", "how full the model's window is", _context, while_busy=True),
+        Command("usage", "tokens and cost", _usage, aliases=("cost", "stats"), while_busy=True),
+        Command("search", "find text in the conversation", _search, aliases=("find",), usage="[text]", while_busy=True),
+        Command("keymap", "every key", _keymap, aliases=("keybindings", "hotkeys"), while_busy=True),
+        Command("version", "version of the program", _version, while_busy=True),
+        Command("quit", "leave; the session is kept", _quit, aliases=("exit", "q"), while_busy=True),
+    ]

@@ -1,0 +1,167 @@
+"""The slash commands there are, found by name, alias or a few letters."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from agent_tui.ui.commands.fuzzy import Match, rank
+
+if TYPE_CHECKING:
+    from agent_tui.ui.backend import Backend, ModeName
+
+Level = Literal["info", "warning", "error"]
+
+
+class CommandHost(Protocol):
+    """What a command may do with the program."""
+
+    @property
+    def backend(self) -> Backend: ...
+
+    @property
+    def busy(self) -> bool: ...
+
+    def notice(self, level: Level, text: str) -> None:
+        """Show a text in the conversation; it is never sent to the model."""
+        ...
+
+    async def confirm(self, title: str, message: str, *, danger: bool = False) -> bool:
+        """Ask yes or no; False when it cannot be asked."""
+        ...
+
+    def submit(self, text: str) -> None:
+        """Send `text` as the person's next message; it is queued while a turn runs."""
+        ...
+
+    def compose_prompt(self, text: str) -> None:
+        """Put `text` in the prompt without sending it."""
+        ...
+
+    def perform(self, action: str) -> None:
+        """Do a keymap action of the global context."""
+        ...
+
+    def switch_mode(self, mode: ModeName) -> None: ...
+
+    async def switch_model(self, name: str) -> None: ...
+
+    async def switch_theme(self, name: str) -> None: ...
+
+    def theme_names(self) -> Sequence[str]: ...
+
+    async def open_session(self, session_id: str) -> None: ...
+
+    async def new_session(self) -> None: ...
+
+    async def compact(self, focus: str) -> None: ...
+
+    def show_rules(self) -> None: ...
+
+    def show_help(self, topic: str) -> None: ...
+
+    def search(self, text: str) -> None: ...
+
+    def refresh_status(self) -> None: ...
+
+    def leave(self) -> None: ...
+
+
+Handler = Callable[[CommandHost, str], Awaitable[None]]
+Completer = Callable[[CommandHost, str], Awaitable[Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A slash command. `name` has no slash; `usage` shows its arguments, such as "[name]".
+
+    With `needs_args` choosing it in the list puts its name in the prompt instead of running it. `while_busy`
+    says that it may run during a turn; the others wait for its end.
+    """
+
+    name: str
+    summary: str
+    run: Handler
+    aliases: tuple[str, ...] = ()
+    usage: str = ""
+    needs_args: bool = False
+    while_busy: bool = False
+    complete: Completer | None = None
+    source: str = "built in"
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A prompt that begins with one slash: the command or None, the word as typed, and the trimmed arguments."""
+
+    command: Command | None
+    word: str
+    args: str
+
+
+class Registry:
+    """Commands by name and alias. The first to register a name keeps it."""
+
+    def __init__(self, commands: Sequence[Command] = ()) -> None:
+        self._commands: list[Command] = []
+        self._by_word: dict[str, Command] = {}
+        for command in commands:
+            self.register(command)
+
+    def register(self, command: Command) -> str:
+        """Add a command; give a sentence when its name is taken, else "". A taken alias is left out."""
+        if (other := self._by_word.get(command.name)) is not None:
+            return f"The command /{command.name} of {command.source} is left out: {other.source} has one of that name."
+        self._commands.append(command)
+        self._by_word[command.name] = command
+        for alias in command.aliases:
+            self._by_word.setdefault(alias, command)
+        return ""
+
+    def all(self) -> Sequence[Command]:
+        """List the commands in the order they were registered."""
+        return self._commands
+
+    def find(self, word: str) -> Command | None:
+        """Give the command called `word`, by name or alias, ignoring case."""
+        return self._by_word.get(word.lower())
+
+    def parse(self, text: str) -> Parsed | None:
+        """Read a prompt as a command; None when it is text for the model (no slash, or two)."""
+        stripped = text.strip()
+        if not stripped.startswith("/") or stripped.startswith("//"):
+            return None
+        word, _, args = stripped[1:].partition(" ")
+        word, newline, rest = word.partition("\n")
+        return Parsed(self.find(word), word, f"{rest}{args}".strip() if newline else args.strip())
+
+    def matches(self, typed: str) -> list[Match[Command]]:
+        """Rank the commands against the letters after the slash; an exact alias comes first."""
+        found = rank(typed, self._commands, lambda command: command.name)
+        names = {match.item.name for match in found}
+        by_alias = [
+            Match(command, 0.0, ())
+            for command in self._commands
+            if command.name not in names and any(alias.startswith(typed.lower()) for alias in command.aliases)
+        ]
+        exact = self.find(typed)
+        ranked = [*found, *by_alias]
+        if exact is not None:
+            ranked.sort(key=lambda match: match.item is not exact)
+        return ranked
+
+    def suggestions(self, word: str) -> list[str]:
+        """Give up to three names near a word that is no command."""
+        near = difflib.get_close_matches(word.lower(), list(self._by_word), n=3, cutoff=0.5)
+        names = dict.fromkeys(self._by_word[one].name for one in near)
+        if word and not names:
+            names = dict.fromkeys(match.item.name for match in self.matches(word)[:3])
+        return list(names)
+
+    def unknown(self, word: str) -> str:
+        """Say that there is no such command and what to do."""
+        near = self.suggestions(word)
+        hint = f" Did you mean {' or '.join(f'/{name}' for name in near)}?" if near else " /help lists them."
+        return f"There is no command /{word}.{hint} To send it as text, begin with two slashes."

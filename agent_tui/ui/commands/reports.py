@@ -1,0 +1,104 @@
+"""Texts of /status, /context, /usage and /tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_tui.ui.backend import StatusView, ToolView
+
+_BAR_CELLS = 30
+
+
+def tokens(count: int) -> str:
+    """Write a token count short: 950, 1.2k, 34k, 1.5M."""
+    if count < 1000:
+        return str(count)
+    if count < 10_000:
+        return f"{count / 1000:.1f}k"
+    if count < 1_000_000:
+        return f"{count // 1000}k"
+    return f"{count / 1_000_000:.1f}M"
+
+
+def money(cost_usd: float | None) -> str:
+    """Write a cost, "" when it is not known."""
+    if cost_usd is None:
+        return ""
+    return f"${cost_usd:.4f}" if 0 < cost_usd < 0.01 else f"${cost_usd:.2f}"
+
+
+def columns(rows: Sequence[tuple[str, str]]) -> str:
+    """Set pairs in two aligned columns; pairs without a second part are left out."""
+    kept = [(left, right) for left, right in rows if right]
+    width = max((len(left) for left, _ in kept), default=0)
+    return "\n".join(f"{left:<{width}}  {right}" for left, right in kept)
+
+
+def status_report(status: StatusView) -> str:
+    """Describe the session and what it runs on."""
+    model = f"{status.provider}:{status.model}" if status.provider else status.model
+    sandbox = f"{status.sandbox} ({status.sandbox_reason})" if status.sandbox_reason else status.sandbox
+    name = f"{status.session_name} ({status.session_id})" if status.session_name else status.session_id
+    return columns(
+        [
+            ("Model", model),
+            ("Mode", status.mode),
+            ("Session", name),
+            ("Project", status.workspace),
+            ("Branch", status.branch),
+            ("Sandbox", sandbox),
+            ("Context", _context_line(status)),
+            ("Cost", money(status.cost_usd)),
+        ]
+    )
+
+
+def _context_line(status: StatusView) -> str:
+    if not status.context_limit_tokens:
+        return f"{tokens(status.context_tokens)} tokens"
+    percent = 100 * status.context_tokens / status.context_limit_tokens
+    return f"{tokens(status.context_tokens)} of {tokens(status.context_limit_tokens)} tokens ({percent:.0f} %)"
+
+
+def context_report(status: StatusView) -> str:
+    """Draw how full the window is."""
+    limit = status.context_limit_tokens
+    if not limit:
+        return f"{tokens(status.context_tokens)} tokens in the context; the size of the model's window is not known."
+    filled = min(_BAR_CELLS, round(_BAR_CELLS * status.context_tokens / limit))
+    bar = "█" * filled + "░" * (_BAR_CELLS - filled)
+    free = max(0, limit - status.context_tokens)
+    return columns([("Context", bar), ("Used", _context_line(status)), ("Free", f"{tokens(free)} tokens")])
+
+
+def usage_report(status: StatusView) -> str:
+    """List the tokens of the session; the cache's share is of all input."""
+    cached = status.cache_read_tokens
+    total_in = status.input_tokens + cached
+    share = f" ({100 * cached / total_in:.0f} % of the input)" if total_in and cached else ""
+    return columns(
+        [
+            ("Input", f"{status.input_tokens:,} tokens"),
+            ("From cache", f"{cached:,} tokens{share}"),
+            ("Output", f"{status.output_tokens:,} tokens"),
+            ("Cost", money(status.cost_usd) or "not known for this model"),
+        ]
+    )
+
+
+def tools_report(tools: Sequence[ToolView]) -> str:
+    """List the tools by where they come from."""
+    if not tools:
+        return "No tools are loaded."
+    lines: list[str] = []
+    for source in dict.fromkeys(tool.source for tool in tools):
+        mine = [tool for tool in tools if tool.source == source]
+        lines.append(f"{source} ({len(mine)})")
+        lines.append(columns([(f"  {tool.name}", _first_sentence(tool.description)) for tool in mine]))
+    return "\n".join(lines)
+
+
+def _first_sentence(text: str) -> str:
+    line = " ".join(text.split())
+    head = line.split(". ")[0].rstrip(".")
+    return head if len(head) <= 90 else f"{head[:89]}…"

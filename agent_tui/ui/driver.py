@@ -1,0 +1,125 @@
+"""Runs turns one after the other: sends, queues, steers, stops."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from agent_tui.ui.backend import Backend
+from agent_tui.ui.commands.registry import Command, Level
+
+
+class DriverHost(Protocol):
+    """What the driver needs of the program."""
+
+    def run_turn_in_worker(self, work: Callable[[], Awaitable[None]]) -> None: ...
+
+    def notice(self, level: Level, text: str) -> None: ...
+
+    def turn_began(self) -> None: ...
+
+    def turn_over(self) -> None: ...
+
+    def queue_changed(self) -> None: ...
+
+    def run_command(self, command: Command, args: str) -> None: ...
+
+    def report_bug(self, error: Exception) -> None:
+        """Write a traceback to the log and say one line on screen."""
+        ...
+
+
+class TurnDriver:
+    """Keeps at most one turn running. What is sent meanwhile waits in the core's queue, commands wait here."""
+
+    def __init__(self, host: DriverHost) -> None:
+        self._host = host
+        self._backend: Backend | None = None
+        self._early: list[str] = []
+        self._waiting: list[tuple[Command, str]] = []
+        self._stopping = False
+        self.busy = False
+
+    def use(self, backend: Backend) -> None:
+        """Begin with a core that is ready; send what was written before it was."""
+        self._backend = backend
+        early, self._early = self._early, []
+        for text in early:
+            self.send(text)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the running turn was told to stop."""
+        return self._stopping
+
+    def queued(self) -> list[tuple[str, bool]]:
+        """List what waits, oldest first, as (text, after_turn)."""
+        if self._backend is None:
+            return [(text, False) for text in self._early]
+        commands = [(f"/{command.name} {args}".strip(), True) for command, args in self._waiting]
+        return [*self._backend.queued(), *commands]
+
+    def take_back(self) -> str | None:
+        """Remove what was queued last and give its text."""
+        if self._waiting:
+            command, args = self._waiting.pop()
+            return f"/{command.name} {args}".strip()
+        if self._backend is None:
+            return self._early.pop() if self._early else None
+        return self._backend.take_back()
+
+    def send(self, text: str, *, after_turn: bool = False) -> None:
+        """Start a turn with `text`, or queue it."""
+        if self._backend is None:
+            self._early.append(text)
+        elif not self.busy:
+            self._start(text)
+            return
+        elif after_turn:
+            self._backend.follow_up(text)
+        else:
+            self._backend.steer(text)
+        self._host.queue_changed()
+
+    def after_turn(self, command: Command, args: str) -> None:
+        """Run a command once no turn runs."""
+        self._waiting.append((command, args))
+        self._host.queue_changed()
+
+    def stop(self) -> None:
+        """Stop the running turn; it ends with every call answered."""
+        if self._backend is not None and self.busy:
+            self._stopping = True
+            self._backend.cancel_turn()
+
+    def _start(self, text: str) -> None:
+        self.busy, self._stopping = True, False
+        self._host.turn_began()
+        self._host.run_turn_in_worker(lambda: self._run(text))
+
+    async def _run(self, text: str) -> None:
+        backend = self._backend
+        assert backend is not None  # a turn starts only with a core
+        following: str | None = text
+        try:
+            while following is not None:
+                await backend.run_turn(following)
+                following = None if self._waiting else backend.next_follow_up()
+                self._stopping = False
+                self._host.queue_changed()
+        except Exception as error:  # the core promised not to raise: this is a bug, and one turn is all it may cost
+            self._host.report_bug(error)
+        finally:
+            self.busy, self._stopping = False, False
+            self._host.turn_over()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for command, args in waiting:
+            self._host.run_command(command, args)
+        if waiting:
+            self._host.queue_changed()
+        following = self._backend.next_follow_up() if self._backend is not None and not self.busy else None
+        if following is not None:
+            self._start(following)

@@ -1,0 +1,192 @@
+"""Which key does what: every binding as data, with a user's overrides and chords."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.protocol.errors import ConfigError
+from agent_tui.ui.bindings import ACTIONS, DEFAULTS, RESERVED
+
+_NAMES = {
+    "ctrl": "Ctrl",
+    "alt": "Alt",
+    "shift": "Shift",
+    "enter": "Enter",
+    "escape": "Esc",
+    "tab": "Tab",
+    "space": "Space",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "backspace": "Backspace",
+    "delete": "Del",
+    "underscore": "_",
+    "backslash": "\\",
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a key can do in one context: its id, and the words of the shortcut sheet."""
+
+    context: str
+    name: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """What a key press came to.
+
+    `action` is the id of what to do, "" when nothing is bound; `pending` holds the keys of an unfinished chord.
+    """
+
+    action: str = ""
+    pending: str = ""
+
+
+class Keymap:
+    """The bindings in force. A press is looked up in the contexts given, the first that knows it wins."""
+
+    def __init__(self, overrides: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        self._bound: dict[str, dict[str, str]] = {name: dict(keys) for name, keys in DEFAULTS.items()}
+        for context, keys in (overrides or {}).items():
+            for key, action in keys.items():
+                self._bind(context, key, action)
+        self._pending = ""
+
+    def _bind(self, context: str, key: str, action: str) -> None:
+        if action:
+            self._bound[context][key] = action
+        else:
+            self._bound[context].pop(key, None)
+
+    def press(self, contexts: Sequence[str], *names: str | None) -> Pressed:
+        """Say what a press means. `names` are the key's names, such as "question_mark" and "?".
+
+        A key that begins a chord is kept until the next press, which either ends the chord or is dropped.
+        """
+        prefix, self._pending = self._pending, ""
+        for name in (name for name in names if name):
+            chord = f"{prefix} {name}" if prefix else name
+            for context in contexts:
+                if action := self._bound[context].get(chord):
+                    return Pressed(action)
+            if self._begins_chord(contexts, chord):
+                self._pending = chord
+                return Pressed(pending=chord)
+        return Pressed(pending="-") if prefix else Pressed()
+
+    def _begins_chord(self, contexts: Iterable[str], chord: str) -> bool:
+        start = f"{chord} "
+        return any(key.startswith(start) for context in contexts for key in self._bound[context])
+
+    @property
+    def pending(self) -> str:
+        """The keys of a chord that was begun, "" when there is none."""
+        return self._pending
+
+    def drop_chord(self) -> None:
+        """Forget a chord that was begun."""
+        self._pending = ""
+
+    def keys_of(self, context: str, action: str) -> list[str]:
+        """List the keys that do `action`, as a person reads them, such as "Ctrl+X m"."""
+        return [spell(key) for key, bound in self._bound[context].items() if bound == action]
+
+    def hint(self, context: str, action: str) -> str:
+        """Give the first key that does `action`, or ""."""
+        return next(iter(self.keys_of(context, action)), "")
+
+    def sheet(self, context: str) -> list[tuple[str, str]]:
+        """List (keys, words) of a context in the order of the table; what has no key is left out."""
+        rows = [
+            (" · ".join(self.keys_of(context, action.name)), action.label)
+            for action in actions_of(context)
+        ]
+        return [(keys, label) for keys, label in rows if keys]
+
+
+def actions_of(context: str) -> list[Action]:
+    """List the actions of a context."""
+    return [Action(context, name, label) for name, label in ACTIONS[context].items()]
+
+
+def spell(key: str) -> str:
+    """Write a key as a person reads it: "ctrl+x m" becomes "Ctrl+X m"."""
+    return " ".join(_spell_one(one) for one in key.split(" "))
+
+
+def _spell_one(key: str) -> str:
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    named = _NAMES.get(last, last.upper() if modifiers else last)
+    return "+".join([*(_NAMES[modifier] for modifier in modifiers), named])
+
+
+def load_keymap(file: Path) -> Keymap:
+    """Read a user's `keymap.toml`: a table per context, `"key" = "action"`, and "" to unbind.
+
+    A file that does not exist gives the defaults. Raises ConfigError that names file, line and what is possible.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Keymap()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot be read: {error}", file=file, key="keymap") from error
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"is not TOML: {error}", file=file, key="keymap") from error
+    return Keymap(_Check(file, text).overrides(tables))
+
+
+class _Check:
+    """Turns the tables of a file into overrides, or says which line is wrong."""
+
+    def __init__(self, file: Path, text: str) -> None:
+        self._file = file
+        self._lines = text.splitlines()
+
+    def overrides(self, tables: Mapping[str, object]) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = {}
+        for context, keys in tables.items():
+            if context not in DEFAULTS or not isinstance(keys, dict):
+                raise self._error(context, "", f"no context {context!r}; there are {', '.join(DEFAULTS)}")
+            found[context] = {key: self._action(context, key, value) for key, value in keys.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - TOML
+        return found
+
+    def _action(self, context: str, key: str, value: object) -> str:
+        if key in RESERVED:
+            raise self._error(context, key, f"{spell(key)} is reserved, so that the program can always be left")
+        if not isinstance(value, str) or (value and value not in ACTIONS[context]):
+            names = ", ".join(ACTIONS[context])
+            raise self._error(context, key, f"no action {value!r}; {context} has {names}")
+        if not re.fullmatch(r"\S+( \S+)*", key):
+            raise self._error(context, key, f"{key!r} is not a key; write it like \"ctrl+x m\"")
+        return value
+
+    def _error(self, context: str, key: str, message: str) -> ConfigError:
+        line = self._line(context, key)
+        return ConfigError(f"line {line}: {message}", file=self._file, key=f"{context}.{key}" if key else context)
+
+    def _line(self, context: str, key: str) -> int:
+        inside = False
+        for number, line in enumerate(self._lines, start=1):
+            stripped = line.strip()
+            if stripped.startswith("["):
+                inside = stripped.strip("[] ") == context
+                if inside and not key:
+                    return number
+            elif inside and key and stripped.split("=")[0].strip().strip("\"'") == key:
+                return number
+        return 1

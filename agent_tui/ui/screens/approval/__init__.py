@@ -1,0 +1,1 @@
+"""The screen that asks once for a whole round."""

@@ -1,0 +1,143 @@
+"""What is being written in the approval screen's field: a comment, an edited call, a lasting pattern."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.permissions import Decision, Permission, Scope
+from agent_tui.ui.screens.approval.grouping import PermissionGroup, covers
+from agent_tui.ui.screens.approval.labels import SCOPE_WORDS
+from agent_tui.ui.screens.approval.preview import arguments_of, command_of
+from agent_tui.ui.screens.approval.round import Round, Row
+
+LASTING = (Scope.SESSION, Scope.PROJECT, Scope.USER)
+
+
+@dataclass
+class Comment:
+    """Words that go with a decision."""
+
+    row: Row
+
+    @property
+    def text(self) -> str:
+        """What stands in the field at first."""
+        return self.row.feedback
+
+    def caption(self, _text: str) -> str:
+        """Say what the field is for."""
+        return "Say to the model, with your decision · Enter keeps it · Esc leaves"
+
+
+@dataclass
+class CallEdit:
+    """Other arguments for a call: its command, or all of them as JSON."""
+
+    row: Row
+
+    @property
+    def text(self) -> str:
+        """What stands in the field at first."""
+        if self.is_command:
+            return self._command
+        return json.dumps(self.row.edited or arguments_of(self.row.request), indent=2, ensure_ascii=False)
+
+    @property
+    def is_command(self) -> bool:
+        """Whether only the command is edited."""
+        return isinstance(arguments_of(self.row.request).get("command"), str)
+
+    @property
+    def _command(self) -> str:
+        if self.row.edited is not None and isinstance(edited := self.row.edited.get("command"), str):
+            return edited
+        return command_of(self.row.request) or str(arguments_of(self.row.request).get("command", ""))
+
+    def caption(self, text: str) -> str:
+        """Say what the field is for and whether it can be used."""
+        what = "Edit the command" if self.is_command else "Edit the arguments (JSON)"
+        bad = "" if self.is_command or self.parse(text) is not None else " · not a JSON object yet"
+        return f"{what}, it is checked again · Enter allows it so · Esc leaves{bad}"
+
+    def parse(self, text: str) -> JsonObject | None:
+        """Give the new arguments, or None when they are not an object."""
+        if self.is_command:
+            return cast("JsonObject", {**arguments_of(self.row.request), "command": text})
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return None
+        return cast("JsonObject", found) if isinstance(found, dict) else None
+
+
+@dataclass
+class Lasting:
+    """A decision that stays: its scope, and one pattern after the other for each permission.
+
+    `then` is called with the chosen (pattern, scope) per target; the first Enter shows what will be stored, the
+    second confirms.
+    """
+
+    round_: Round
+    decision: Decision
+    targets: list[PermissionGroup | tuple[Row, Permission]]
+    scope: Scope = Scope.SESSION
+    confirming: bool = False
+    chosen: list[str] = field(default_factory=list[str])
+
+    @property
+    def _target(self) -> PermissionGroup | tuple[Row, Permission]:
+        return self.targets[len(self.chosen)]
+
+    @property
+    def text(self) -> str:
+        """The pattern that is suggested."""
+        target = self._target
+        return target.pattern if isinstance(target, PermissionGroup) else target[1].pattern
+
+    def next_scope(self) -> None:
+        """Choose the next longer scope, after the last the first."""
+        self.scope = LASTING[(LASTING.index(self.scope) + 1) % len(LASTING)]
+        self.confirming = False
+
+    def covered(self, pattern: str) -> tuple[int, int]:
+        """Count (covered, all) calls of the round."""
+        hit = {
+            row.call_id
+            for row in self.round_.rows
+            for permission in row.request.permissions
+            if covers(pattern, permission)
+        }
+        return len(hit), len(self.round_.rows)
+
+    def caption(self, text: str) -> str:
+        """Say what Enter will do, with how many calls the pattern covers."""
+        verb = "Always allow" if self.decision is Decision.ALLOW else "Always deny"
+        many = f" ({len(self.chosen) + 1} of {len(self.targets)})" if len(self.targets) > 1 else ""
+        hit, total = self.covered(text.strip())
+        scope = SCOPE_WORDS[self.scope]
+        if self.confirming:
+            return f"{verb} {text.strip()} for {scope}: Enter again stores it · Tab changes the scope · Esc leaves"
+        return f"{verb}{many} for {scope} · covers {hit} of {total} · Tab changes the scope · Enter · Esc leaves"
+
+    def accept(self, pattern: str) -> bool:
+        """Take the pattern of the present target; tell whether all are chosen."""
+        self.chosen.append(pattern)
+        self.confirming = False
+        return len(self.chosen) == len(self.targets)
+
+    def apply(self) -> None:
+        """Decide every target as chosen."""
+        for target, pattern in zip(self.targets, self.chosen, strict=True):
+            if isinstance(target, PermissionGroup):
+                self.round_.decide_group(target, self.decision, self.scope, pattern)
+            else:
+                self.round_.decide_permission(*target, self.decision, self.scope, pattern)
+
+
+Writing = Comment | CallEdit | Lasting
+Done = Callable[[], None]

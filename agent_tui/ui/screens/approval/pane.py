@@ -1,0 +1,170 @@
+"""A scrolling pane of texts and diffs that knows whether its end was on screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from textual import events
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import Visual
+from textual.widget import Widget
+
+
+class Source(Protocol):
+    """Lines that are laid out for a width and drawn one at a time."""
+
+    def layout(self, width: int, *, wrap: bool) -> int:
+        """Fit the lines to `width` cells and give how many rows they take."""
+        ...
+
+    def strip(self, y: int, widget: Widget, style: Style) -> Strip:
+        """Draw row `y`, at least as wide as was asked for when it is not wrapped."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """The widest row in cells."""
+        ...
+
+
+class TextSource:
+    """Paragraphs; wrapped by cells, never cut."""
+
+    def __init__(self, lines: Sequence[Content]) -> None:
+        self._lines = list(lines)
+        self._rows: list[Content] = []
+        self._width = 0
+
+    @property
+    def width(self) -> int:
+        """The widest row in cells."""
+        return max((row.cell_length for row in self._rows), default=0)
+
+    def layout(self, width: int, *, wrap: bool) -> int:
+        """Fit the lines to `width` cells."""
+        self._width = width
+        if wrap:
+            self._rows = [row for line in self._lines for row in (line.fold(width) if line.cell_length > width else [line])]
+        else:
+            self._rows = self._lines
+        return len(self._rows)
+
+    def strip(self, y: int, widget: Widget, style: Style) -> Strip:
+        """Draw one row."""
+        row = self._rows[y]
+        width = max(self._width, row.cell_length)
+        strips = Visual.to_strips(widget, row, width, 1, style, pad=True)
+        return strips[0] if strips else Strip.blank(width, style.rich_style)
+
+
+class Pane(ScrollView):
+    """Shows sources one below the other. Only visible rows are drawn."""
+
+    DEFAULT_CSS = """
+    Pane { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-x: hidden; background: transparent; }
+    """
+
+    class EndSeen(Message):
+        """The last row is on screen."""
+
+        def __init__(self, pane: Pane) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._sources: list[Source] = []
+        self._starts: list[int] = []
+        self._total = 0
+        self._wrap = True
+        self._shift = 0
+
+    @property
+    def total(self) -> int:
+        """How many rows there are at the present width."""
+        return self._total
+
+    @property
+    def wraps(self) -> bool:
+        """Whether long lines are wrapped."""
+        return self._wrap
+
+    def show(self, sources: Sequence[Source], *, keep_place: bool = False) -> None:
+        """Show other lines, from their start."""
+        self._sources = list(sources)
+        if not keep_place:
+            self._shift = 0
+            self.scroll_to(0, 0, animate=False, force=True)
+        self._lay_out()
+
+    def toggle_wrap(self) -> None:
+        """Wrap long lines or let them run out to the right."""
+        self._wrap, self._shift = not self._wrap, 0
+        self._lay_out()
+
+    def shift(self, step: int) -> None:
+        """Scroll lines that are not wrapped sideways."""
+        widest = max((source.width for source in self._sources), default=0)
+        self._shift = 0 if self._wrap else min(max(0, self._shift + step), max(0, widest - self._room))
+        self.refresh()
+
+    def page(self, direction: int) -> None:
+        """Scroll by a page, up (-1) or down (1)."""
+        step = max(1, self.size.height - 1)
+        self.scroll_to(y=self.scroll_offset.y + direction * step, animate=False, force=True)
+
+    def to_end(self) -> None:
+        """Go to the last row."""
+        self.scroll_to(y=max(0, self._total - self.size.height), animate=False, force=True)
+
+    def to_start(self) -> None:
+        """Go to the first row."""
+        self.scroll_to(y=0, animate=False, force=True)
+
+    @property
+    def _room(self) -> int:
+        return max(1, self.size.width - 1)
+
+    def _lay_out(self) -> None:
+        self._starts, total = [], 0
+        for source in self._sources:
+            self._starts.append(total)
+            total += source.layout(self._room, wrap=self._wrap)
+        self._total = total
+        self.virtual_size = Size(0, total)
+        self.refresh()
+        self.call_after_refresh(self._check_end)
+
+    @property
+    def end_is_visible(self) -> bool:
+        """Whether the last row is on screen now."""
+        return self.size.height > 0 and self.scroll_offset.y + self.size.height >= self._total
+
+    def _check_end(self) -> None:
+        if self.end_is_visible and self._sources:
+            self.post_message(self.EndSeen(self))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay the lines out anew."""
+        self._lay_out()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Notice when the end comes on screen."""
+        super().watch_scroll_y(old_value, new_value)
+        self._check_end()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible row."""
+        row = y + self.scroll_offset.y
+        style, width = self.visual_style, self.size.width
+        for start, source in zip(reversed(self._starts), reversed(self._sources), strict=True):
+            if start <= row < self._total:
+                strip = source.strip(row - start, self, style)
+                return strip.crop(self._shift, self._shift + width).extend_cell_length(width, style.rich_style)
+        return Strip.blank(width, style.rich_style)

@@ -1,0 +1,61 @@
+"""What all dialogs share: a frame, a title, and keys that come from the keymap."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar
+
+from textual import events
+from textual.binding import BindingType
+from textual.screen import ModalScreen
+
+from agent_tui.ui.keymap import Keymap
+
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result], inherit_bindings=False):
+    """A screen over the conversation. Every key it knows is looked up in `context`; the rest bubbles to the app.
+
+    A dialog is closed by `finish`, which is safe to call twice: the first result counts.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    AUTO_FOCUS: ClassVar[str | None] = None
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 60%;
+        & > .frame {
+            width: 84; max-width: 100%; height: auto; max-height: 90%;
+            background: $surface; border: round $line; padding: 0 1;
+            border-title-color: $accent; border-title-style: bold;
+            border-subtitle-color: $faint;
+        }
+    }
+    """
+
+    def __init__(self, keys: Keymap, context: str = "list") -> None:
+        super().__init__()
+        self.keys = keys
+        self.context = context
+        self._finished = False
+
+    def on_key(self, event: events.Key) -> None:
+        """Look a key up that no field took."""
+        press = self.keys.press((self.context,), event.key, event.character)
+        if press.action or press.pending:
+            event.stop()
+        if press.action:
+            self.act(press.action)
+
+    def act(self, action: str) -> None:
+        """Do a keymap action of this dialog."""
+
+    def finish(self, result: Result | None) -> None:
+        """Close this dialog, with whatever stands above it, and answer once."""
+        if self._finished or not self.is_attached or self not in self.app.screen_stack:
+            return
+        self._finished = True
+        self.pop_until_active()
+        self.dismiss(result)

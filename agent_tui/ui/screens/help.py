@@ -1,0 +1,121 @@
+"""The help sheet: keys and commands, made from the tables that are in force."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import TextArea
+
+from agent_tui.ui.commands.registry import Registry
+from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.look import spans
+from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.widgets.editor import Editor, Field
+from agent_tui.ui.widgets.rows import Rows
+
+_TITLES = {
+    "prompt": "Writing",
+    "edit": "Editing text",
+    "global": "Everywhere",
+    "approval": "Approving calls",
+    "list": "Lists",
+    "field": "Text fields",
+}
+
+
+class Help(Dialog[None]):
+    """Lists commands and keys; typing narrows the list. Nothing in it is written by hand."""
+
+    DEFAULT_CSS = """
+    Help {
+        & > .frame { width: 100; height: 90%; }
+        & Field { margin-bottom: 1; }
+        & Rows { height: 1fr; }
+    }
+    """
+
+    def __init__(self, keys: Keymap, registry: Registry, *, topic: str = "") -> None:
+        super().__init__(keys)
+        self._registry = registry
+        self._topic = topic
+        self._field = Field(keys, ("list", "edit"), placeholder="type to search")
+        self._rows = Rows()
+
+    def compose(self) -> ComposeResult:
+        """Lay out search line and list."""
+        with Vertical(classes="frame") as frame:
+            frame.border_title = Content("Help")
+            frame.border_subtitle = Content("Esc closes")
+            yield self._field
+            yield self._rows
+
+    def on_mount(self) -> None:
+        """Show the topic that was asked for."""
+        self._field.focus()
+        self._rows.set_rows(self.lines(""), cursor=0)
+        if self._topic and self._topic != "keys":
+            self._field.put(self._topic)
+        elif self._topic == "keys":
+            self._rows.move_to(self.lines("").index(_head("Writing")))
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Narrow the list."""
+        event.stop()
+        self._rows.set_rows(self.lines(event.text_area.text.strip()), cursor=0)
+
+    def on_editor_act(self, event: Editor.Act) -> None:
+        """Do what a key in the search line means."""
+        event.stop()
+        self.act(event.action)
+
+    def act(self, action: str) -> None:
+        """Scroll or close."""
+        match action:
+            case "up":
+                self._rows.move(-1, wrap=False)
+            case "down":
+                self._rows.move(1, wrap=False)
+            case "page_up":
+                self._rows.page(-1)
+            case "page_down":
+                self._rows.page(1)
+            case "first":
+                self._rows.first()
+            case "last":
+                self._rows.last()
+            case "choose" | "cancel":
+                self.finish(None)
+            case _:
+                pass
+
+    def lines(self, query: str) -> list[Content]:
+        """Give the rows that contain `query`, under their headings."""
+        found: list[Content] = []
+        for title, pairs in self._sections():
+            kept = [pair for pair in pairs if query.lower() in f"{pair[0]} {pair[1]}".lower()]
+            if kept:
+                found += [Content("")] if found else []
+                found.append(_head(title))
+                found += [_line(left, right) for left, right in kept]
+        return found or [Content.styled("Nothing found.", "$muted")]
+
+    def _sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        commands = [
+            (f"/{command.name} {command.usage}".strip(), _summary(command.summary, command.aliases))
+            for command in self._registry.all()
+        ]
+        sheets = [(title, self.keys.sheet(context)) for context, title in _TITLES.items()]
+        return [("Commands", commands), *sheets]
+
+
+def _summary(summary: str, aliases: tuple[str, ...]) -> str:
+    return f"{summary}  (also {', '.join(f'/{alias}' for alias in aliases)})" if aliases else summary
+
+
+def _head(title: str) -> Content:
+    return Content.styled(title, "bold $accent")
+
+
+def _line(left: str, right: str) -> Content:
+    return spans(f"  {left}".ljust(34), "  ", (right, "$muted"))

@@ -1,0 +1,154 @@
+"""Chooses one of many by typing a few letters: sessions, models, themes, commands, earlier prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static, TextArea
+
+from agent_tui.ui.commands.fuzzy import rank
+from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.look import matched, spans
+from agent_tui.ui.render.safe import clean_line
+from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.widgets.editor import Editor, Field
+from agent_tui.ui.widgets.rows import Rows
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One entry: `key` is what choosing it gives, `label` what is searched, `detail` stands behind it."""
+
+    key: str
+    label: str
+    detail: str = ""
+    current: bool = False
+
+
+class Picker(Dialog[str | None]):
+    """A list with a search line. Gives the key of the entry that was chosen, None when left.
+
+    `preview` is called with the key under the cursor as it moves, and with None when the picker is left.
+    """
+
+    DEFAULT_CSS = """
+    Picker {
+        & > .frame { height: auto; }
+        & Field { margin-bottom: 1; }
+        & Rows { height: auto; max-height: 16; }
+        & .empty { color: $muted; display: none; height: 1; }
+    }
+    """
+
+    def __init__(
+        self,
+        keys: Keymap,
+        title: str,
+        choices: Sequence[Choice],
+        *,
+        preview: Callable[[str | None], None] | None = None,
+        empty: str = "Nothing here.",
+        placeholder: str = "type to search",
+    ) -> None:
+        super().__init__(keys)
+        self._title = title
+        self._choices = list(choices)
+        self._shown = self._choices
+        self._preview = preview
+        self._empty = empty
+        self._field = Field(keys, ("list", "edit"), placeholder=placeholder)
+        self._rows = Rows()
+        self._none = Static(self._empty, classes="empty", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out search line and list."""
+        with Vertical(classes="frame") as frame:
+            frame.border_title = Content(self._title)
+            frame.border_subtitle = Content("Enter chooses · Esc closes")
+            yield self._field
+            yield self._rows
+            yield self._none
+
+    def on_mount(self) -> None:
+        """Show everything and put the cursor on what is in force."""
+        self._field.focus()
+        at = next((index for index, choice in enumerate(self._choices) if choice.current), 0)
+        self._show("", at)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Search for what is typed."""
+        event.stop()
+        self._show(event.text_area.text.strip(), 0)
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """Preview what is under the cursor."""
+        event.stop()
+        if self._preview is not None and self._shown:
+            self._preview(self._shown[event.index].key)
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """Choose by a click."""
+        event.stop()
+        self.act("choose")
+
+    def on_editor_act(self, event: Editor.Act) -> None:
+        """Do what a key in the search line means."""
+        event.stop()
+        self.act(event.action)
+
+    def act(self, action: str) -> None:
+        """Move, choose or leave."""
+        match action:
+            case "up":
+                self._rows.move(-1)
+            case "down":
+                self._rows.move(1)
+            case "page_up":
+                self._rows.page(-1)
+            case "page_down":
+                self._rows.page(1)
+            case "first":
+                self._rows.first()
+            case "last":
+                self._rows.last()
+            case "choose":
+                self._choose()
+            case "cancel":
+                if self._preview is not None:
+                    self._preview(None)
+                self.finish(None)
+            case _:
+                pass
+
+    def _choose(self) -> None:
+        if self._shown:
+            self.finish(self._shown[self._rows.cursor].key)
+
+    def _show(self, query: str, cursor: int) -> None:
+        matches = rank(query, self._choices, lambda choice: choice.label, limit=500)
+        if query:
+            hit = {id(match.item) for match in matches}
+            wanted = query.lower()
+            others = [c for c in self._choices if id(c) not in hit and wanted in c.detail.lower()]
+        else:
+            others = []
+        self._shown = [*(match.item for match in matches), *others]
+        width = max((Content(choice.label).cell_length for choice in self._shown), default=0)
+        width = min(width, 40) + 2
+        rows = [_row(match.item, match.positions, width) for match in matches]
+        rows += [_row(choice, (), width) for choice in others]
+        self._rows.set_rows(rows, cursor=cursor)
+        self._none.display = not rows
+        if query and rows and self._preview is not None:
+            self._preview(self._shown[0].key)
+
+
+def _row(choice: Choice, positions: Sequence[int], width: int) -> Content:
+    mark = Content.styled("• ", "$accent") if choice.current else Content("  ")
+    label = matched(choice.label, positions)
+    gap = " " * max(2, width - label.cell_length)
+    return spans(mark, label, gap, (clean_line(choice.detail), "$muted"))

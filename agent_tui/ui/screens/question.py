@@ -1,0 +1,185 @@
+"""Asks the person the questions of a tool: one tab each, options and free text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.look import spans
+from agent_tui.ui.render.safe import clean, clean_line
+from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.widgets.editor import Editor, Field
+from agent_tui.ui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from agent_tui.toolkit.context import Question
+
+Answers = list[list[str]]
+
+
+class QuestionScreen(Dialog[Answers | None]):
+    """Gives one list of answers per question, or None when declined.
+
+    Enter chooses and goes on, Space marks where several answers are possible, typing in the field below answers
+    in the person's own words.
+    """
+
+    DEFAULT_CSS = """
+    QuestionScreen {
+        align: center bottom;
+        & > .frame { width: 100%; max-height: 80%; }
+        & .tabs { height: 1; color: $muted; display: none; }
+        & .question { height: auto; max-height: 8; margin: 0 0 1 0; text-style: bold; }
+        & Rows { height: auto; max-height: 10; }
+        & Field { margin-top: 1; }
+    }
+    """
+
+    def __init__(self, keys: Keymap, questions: Sequence[Question]) -> None:
+        super().__init__(keys)
+        self._questions = list(questions)
+        self._answers: Answers = [[] for _ in self._questions]
+        self._at = 0
+        self._tabs = Static("", classes="tabs", markup=False)
+        self._text = Static("", classes="question", markup=False)
+        self._rows = Rows(can_focus=True)
+        self._field = Field(keys, ("field", "edit"), placeholder="or answer in your own words")
+
+    def compose(self) -> ComposeResult:
+        """Lay out tabs, question, options and the free answer."""
+        with Vertical(classes="frame") as frame:
+            frame.border_title = Content("Question")
+            frame.border_subtitle = Content("Enter answers · Tab free text · Esc declines")
+            yield self._tabs
+            yield self._text
+            yield self._rows
+            yield self._field
+
+    def on_mount(self) -> None:
+        """Show the first question."""
+        self._show(0)
+
+    @property
+    def _question(self) -> Question:
+        return self._questions[self._at]
+
+    def _show(self, index: int) -> None:
+        self._at = index
+        question = self._question
+        self._tabs.display = len(self._questions) > 1
+        self._tabs.update(Content("   ").join([self._tab(i) for i in range(len(self._questions))]))
+        self._text.update(Content(clean(question.question)))
+        self._rows.display = bool(question.options)
+        self._field.load_text("")
+        self._draw()
+        (self._rows if question.options else self._field).focus()
+
+    def _tab(self, index: int) -> Content:
+        question = self._questions[index]
+        mark = "✓ " if self._answers[index] else "○ "
+        style = "bold $accent" if index == self._at else "$muted"
+        return Content.styled(f"{mark}{clean_line(question.header or f'Question {index + 1}')}", style)
+
+    def _draw(self) -> None:
+        chosen = self._answers[self._at]
+        self._rows.set_rows([self._row(option.label, option.description, chosen) for option in self._question.options])
+
+    def _row(self, label: str, description: str, chosen: Sequence[str]) -> Content:
+        if self._question.multiple:
+            mark = "[x] " if label in chosen else "[ ] "
+        else:
+            mark = "● " if label in chosen else "○ "
+        return spans((mark, "$accent"), clean_line(label), (f"  {clean_line(description)}", "$muted"))
+
+    def on_editor_act(self, event: Editor.Act) -> None:
+        """Take or leave the free answer."""
+        event.stop()
+        match event.action:
+            case "accept":
+                if text := self._field.text.strip():
+                    self._answers[self._at] = [*self._marked(), text]
+                    self._advance()
+                elif self._question.multiple and self._answers[self._at]:
+                    self._advance()
+            case "cancel" if self._question.options and self._field.text:
+                self._field.load_text("")
+                self._rows.focus()
+            case "cancel":
+                self.finish(None)
+            case "scope" if self._question.options:
+                self._rows.focus()
+            case _:
+                pass
+
+    def _marked(self) -> list[str]:
+        return self._answers[self._at] if self._question.multiple else []
+
+    def on_key(self, event: events.Key) -> None:
+        """Take Tab and Space besides the keys of every list."""
+        if event.key == "tab":
+            event.stop()
+            self._field.focus()
+        elif event.key in ("left", "right") and len(self._questions) > 1:
+            event.stop()
+            self._show((self._at + (1 if event.key == "right" else -1)) % len(self._questions))
+        elif event.character == " ":
+            event.stop()
+            self._toggle()
+        elif event.character is not None and event.character.isdigit():
+            event.stop()
+            self._rows.move_to(int(event.character) - 1)
+        else:
+            super().on_key(event)
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """Answer by a click."""
+        event.stop()
+        self.act("choose")
+
+    def act(self, action: str) -> None:
+        """Move, answer or decline."""
+        match action:
+            case "up":
+                self._rows.move(-1)
+            case "down":
+                self._rows.move(1)
+            case "choose":
+                self._choose()
+            case "cancel":
+                self.finish(None)
+            case _:
+                pass
+
+    def _toggle(self) -> None:
+        if not self._question.options:
+            return
+        label = self._question.options[self._rows.cursor].label
+        chosen = self._answers[self._at]
+        if not self._question.multiple:
+            self._answers[self._at] = [label]
+        elif label in chosen:
+            chosen.remove(label)
+        else:
+            chosen.append(label)
+        self._draw()
+
+    def _choose(self) -> None:
+        if not self._question.options:
+            return
+        if not (self._question.multiple and self._answers[self._at]):
+            self._answers[self._at] = [self._question.options[self._rows.cursor].label]
+        self._advance()
+
+    def _advance(self) -> None:
+        open_ones = [index for index, answer in enumerate(self._answers) if not answer]
+        if open_ones:
+            self._show(open_ones[0])
+        else:
+            self.finish(self._answers)

@@ -1,0 +1,35 @@
+"""What the program's start says about the interface."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+NotifyStyle = Literal["auto", "osc9", "osc777", "bell", "off"]
+
+
+def forget(_key: str, _value: str) -> None:
+    """Remember nothing."""
+
+
+@dataclass(frozen=True)
+class UiSettings:
+    """Settings of the interface.
+
+    `theme_folders` are searched from the last to the first, so a user's folder stands last. `remember` stores a
+    choice such as ("theme", "nord") for the next start. `clock` gives seconds and never goes back. `grace_s` is
+    how long the approval screen takes no key after it opened.
+    """
+
+    theme: str = "dark"
+    theme_folders: tuple[Path, ...] = ()
+    keymap_file: Path | None = None
+    crash_log: Path | None = None
+    notify: NotifyStyle = "auto"
+    remember: Callable[[str, str], None] = forget
+    clock: Callable[[], float] = time.monotonic
+    grace_s: float = 0.5
+    typing_s: float = 2.0

@@ -1,0 +1,171 @@
+"""Themes: TOML files that name colours, bundled ones and a user's read by the same code."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import cast
+
+from textual.theme import Theme
+
+from agent_tui.protocol.errors import ConfigError
+from agent_tui.ui.palette import Palette
+
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_ANSI_NAMES = tuple(
+    f"{bright}{name}"
+    for bright in ("", "bright_")
+    for name in ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+)
+_COLOURS = tuple(field.name for field in fields(Palette) if field.name not in ("is_dark", "ansi"))
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+@dataclass(frozen=True)
+class NamedTheme:
+    """A theme as a person chooses it. `name` is the file's stem; `label` what the list shows."""
+
+    name: str
+    label: str
+    palette: Palette
+
+
+BUILT_IN: Mapping[str, NamedTheme] = {
+    "dark": NamedTheme("dark", "Dark", Palette.DARK),
+    "light": NamedTheme("light", "Light", Palette.LIGHT),
+}
+"""What there is when no theme file can be read."""
+
+
+class ThemeShelf:
+    """The themes found in `folders`; a later folder's file takes the place of one with the same name."""
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self._folders = folders
+
+    def names(self) -> list[str]:
+        """List the names there are, dark and light first."""
+        found = {path.stem for folder in self._folders for path in _files(folder)}
+        rest = sorted(found - BUILT_IN.keys())
+        return [*BUILT_IN, *rest]
+
+    def load(self, name: str) -> NamedTheme:
+        """Read a theme by name, ignoring case. Raises ConfigError with one sentence when it cannot be used."""
+        wanted = name.strip().lower()
+        if _NAME.fullmatch(wanted):
+            for folder in reversed(self._folders):
+                file = folder / f"{wanted}.toml"
+                if file.is_file():
+                    return read_theme(file)
+            if wanted in BUILT_IN:
+                return BUILT_IN[wanted]
+        where = self._folders[-1] if self._folders else Path("themes")
+        raise ConfigError(f"no theme {name!r}; there are {', '.join(self.names())}", file=where, key="theme")
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.glob("*.toml") if _NAME.fullmatch(path.stem)]
+
+
+def read_theme(file: Path) -> NamedTheme:
+    """Read one theme file: `label`, `dark`, a table `colors` and a list `ansi` of 16.
+
+    Colours that are left out are those of the bundled dark or light theme. Raises ConfigError that names the
+    file, the key and what is possible.
+    """
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"cannot be read: {error}", file=file, key="theme") from error
+    dark = table.get("dark", True)
+    if not isinstance(dark, bool):
+        raise ConfigError(f"expected true or false, found {dark!r}", file=file, key="dark")
+    unknown = table.keys() - {"label", "dark", "colors", "ansi"}
+    if unknown:
+        raise ConfigError("not known; a theme has label, dark, colors, ansi", file=file, key=min(unknown))
+    base = Palette.DARK if dark else Palette.LIGHT
+    palette = replace(base, is_dark=dark, **_colours(file, table.get("colors", {})), **_ansi(file, table.get("ansi")))
+    return NamedTheme(file.stem, str(table.get("label", file.stem)), palette)
+
+
+def _colours(file: Path, table: object) -> dict[str, str]:
+    if not isinstance(table, dict):
+        raise ConfigError(f"expected a table, found {table!r}", file=file, key="colors")
+    found: dict[str, str] = {}
+    for key, value in cast("dict[str, object]", table).items():
+        if key not in _COLOURS:
+            raise ConfigError(f"no such colour; there are {', '.join(_COLOURS)}", file=file, key=f"colors.{key}")
+        found[key] = _colour(file, f"colors.{key}", value)
+    return found
+
+
+def _colour(file: Path, key: str, value: object) -> str:
+    if isinstance(value, str) and (_HEX.fullmatch(value) or value == "default" or value in _ANSI_NAMES):
+        return value
+    raise ConfigError(f"expected a colour such as \"#1a2b3c\", found {value!r}", file=file, key=key)
+
+
+def _ansi(file: Path, value: object) -> dict[str, tuple[str, ...]]:
+    if value is None:
+        return {}
+    entries = cast("list[object]", value) if isinstance(value, list) else []
+    if len(entries) != 16:
+        raise ConfigError("expected a list of 16 colours", file=file, key="ansi")
+    return {"ansi": tuple(_colour(file, f"ansi.{index}", entry) for index, entry in enumerate(entries))}
+
+
+def textual_theme(theme: NamedTheme) -> Theme:
+    """Give the theme as Textual reads it. Every colour of the palette is a CSS variable of its own name."""
+    palette = theme.palette
+    values = asdict(palette)
+    colours = {name: _css(values[name]) for name in _COLOURS}
+    return Theme(
+        name=f"agent-{theme.name}",
+        primary=colours["accent"],
+        secondary=colours["muted"],
+        accent=colours["accent"],
+        warning=colours["warning"],
+        error=colours["error"],
+        success=colours["success"],
+        foreground=colours["text"],
+        background=colours["background"],
+        surface=colours["surface"],
+        panel=colours["panel"],
+        dark=palette.is_dark,
+        ansi="default" in (palette.background, palette.text),
+        variables=_variables(colours),
+    )
+
+
+def _variables(colours: Mapping[str, str]) -> dict[str, str]:
+    own = {name.replace("_", "-"): colour for name, colour in colours.items() if name not in _THEME_NAMES}
+    return {
+        **own,
+        "cursor-row": colours["selection"],
+        "marked-row": colours["panel"],
+        "banner": colours["panel"],
+        "line": colours["border"],
+        "scrollbar": colours["scrollbar_thumb"],
+        "scrollbar-hover": colours["muted"],
+        "scrollbar-active": colours["accent"],
+        "scrollbar-background": colours["scrollbar"],
+        "scrollbar-background-hover": colours["scrollbar"],
+        "scrollbar-background-active": colours["scrollbar"],
+        "input-cursor-background": colours["text"],
+        "input-cursor-foreground": colours["background"],
+        "input-cursor-text-style": "none",
+        "input-selection-background": colours["selection"],
+        "input-selection-foreground": colours["text"],
+    }
+
+
+_THEME_NAMES = frozenset(
+    {"accent", "warning", "error", "success", "background", "surface", "panel", "text", "scrollbar", "border"}
+)
+
+
+def _css(colour: str) -> str:
+    return colour if colour.startswith("#") else f"ansi_{colour}"

@@ -1,0 +1,155 @@
+"""The lines between conversation and prompt: what runs, what waits, what is queued."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
+
+from agent_tui.ui.look import spans
+from agent_tui.ui.render.safe import clean_line
+
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FRAME_S = 0.16
+_SHOWN = 3
+
+
+class Activity(Widget):
+    """Says that a turn runs, for how long and how to stop it. Its timer lives only as long as the turn."""
+
+    DEFAULT_CSS = """
+    Activity { height: 1; padding: 0 1; display: none; color: $muted; }
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._clock = clock
+        self._since = 0.0
+        self._word = ""
+        self._timer: Timer | None = None
+
+    def start(self, word: str) -> None:
+        """Show that work goes on; `word` says what kind."""
+        self._since = self._clock()
+        self._word = word
+        self.display = True
+        self._resume()
+
+    def say(self, word: str) -> None:
+        """Change the word."""
+        if word != self._word:
+            self._word = word
+            self.refresh()
+
+    def hold(self) -> None:
+        """Stand still while a person is asked."""
+        self._pause()
+
+    def go_on(self) -> None:
+        """Move again after `hold`."""
+        if self.display:
+            self._resume()
+
+    def stop(self) -> None:
+        """Show nothing any more."""
+        self._pause()
+        self.display = False
+
+    def _resume(self) -> None:
+        self._pause()
+        self._timer = self.set_interval(_FRAME_S, self.refresh)
+
+    def _pause(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line."""
+        passed = self._clock() - self._since
+        frame = _FRAMES[int(passed / _FRAME_S) % len(_FRAMES)] if self._timer is not None else "∙"
+        line = spans((f"{frame} ", "$accent"), (self._word, "$foreground"), f"  {_duration(passed)}")
+        hint = Content.styled("  Esc stops", "$faint")
+        whole = line + hint
+        width = self.content_size.width
+        return whole if whole.cell_length <= width else line.truncate(width, ellipsis=True)
+
+
+def _duration(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+
+
+class Banner(Widget):
+    """Says that calls wait for a decision while the person writes."""
+
+    DEFAULT_CSS = """
+    Banner { height: auto; padding: 0 1; display: none; background: $banner; color: $foreground; }
+    """
+
+    class Raised(Message):
+        """The banner was clicked."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._count = 0
+        self._on_empty = True
+
+    def show(self, count: int, *, prompt_empty: bool) -> None:
+        """Show that `count` calls wait; 0 hides the banner."""
+        self._count = count
+        self._on_empty = prompt_empty
+        self.display = count > 0
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """Draw the sentence."""
+        what = "1 call waits" if self._count == 1 else f"{self._count} calls wait"
+        how = "Enter opens" if self._on_empty else "empty the prompt and press Enter, or click here"
+        return spans(("◆ ", "bold $warning"), (f"{what} for your decision", "bold"), (f"  {how} · Esc stops the turn", "$muted"))
+
+    def on_click(self, event: events.Click) -> None:
+        """Open the round."""
+        event.stop()
+        self.post_message(self.Raised())
+
+
+class QueueView(Widget):
+    """Shows what the person wrote while a turn runs."""
+
+    DEFAULT_CSS = """
+    QueueView { height: auto; max-height: 5; padding: 0 1; display: none; color: $muted; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._queued: list[tuple[str, bool]] = []
+
+    def show(self, queued: Sequence[tuple[str, bool]]) -> None:
+        """Show (text, after_turn) pairs, oldest first."""
+        if list(queued) == self._queued:
+            return
+        self._queued = list(queued)
+        self.display = bool(self._queued)
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """Draw the newest entries, one line each."""
+        width = self.content_size.width or 80
+        lines = [self._line(text, after_turn, width) for text, after_turn in self._queued[-_SHOWN:]]
+        if hidden := len(self._queued) - _SHOWN if len(self._queued) > _SHOWN else 0:
+            lines.insert(0, Content.styled(f"  and {hidden} more", "$faint"))
+        return Content("\n").join(lines)
+
+    def _line(self, text: str, after_turn: bool, width: int) -> Content:
+        when = "after this turn" if after_turn else "at the next step"
+        tail = Content.styled(f"  {when} · ↑ takes back", "$faint")
+        room = max(8, width - 2 - tail.cell_length)
+        line = spans(("» ", "$accent"), Content(clean_line(text)).truncate(room, ellipsis=True), tail)
+        return line.truncate(width, ellipsis=True)

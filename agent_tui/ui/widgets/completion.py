@@ -1,0 +1,190 @@
+"""The list above the prompt: commands after `/`, their arguments, files after `@`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.content import Content
+
+from agent_tui.ui.commands.fuzzy import Match, rank
+from agent_tui.ui.commands.registry import Command, CommandHost, Registry
+from agent_tui.ui.files import FileIndex
+from agent_tui.ui.look import matched
+from agent_tui.ui.widgets.prompt import Prompt
+from agent_tui.ui.widgets.rows import Rows
+
+Kind = Literal["command", "argument", "file"]
+
+_FILE = re.compile(r"(?:^|(?<=\s))@(\"[^\"]*|[^\s@#\"]*)$")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is being completed: its kind, the letters typed, and where they start in the line."""
+
+    kind: Kind
+    query: str
+    start: int
+    command: Command | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One offer: the text that replaces what was typed, the row, and whether choosing it sends at once."""
+
+    insert: str
+    row: Content
+    sends: bool = False
+
+
+def wanted(line: str, row: int, registry: Registry) -> Wanted | None:
+    """Say what the text before the cursor asks to be completed; `line` ends at the cursor."""
+    if row == 0 and line.startswith("/") and not line.startswith("//"):
+        word, space, args = line[1:].partition(" ")
+        if not space:
+            return Wanted("command", word, 0)
+        command = registry.find(word)
+        if command is not None and command.complete is not None:
+            return Wanted("argument", args.lstrip(), len(word) + 2, command)
+        return None
+    found = _FILE.search(line)
+    return Wanted("file", found.group(1).lstrip('"'), found.start()) if found else None
+
+
+class Completion(Rows):
+    """Offers completions for the prompt below it. It is fed by `update` and asked by `handle`."""
+
+    DEFAULT_CSS = """
+    Completion { display: none; height: auto; max-height: 10; background: $surface; padding: 0 1; }
+    """
+
+    def __init__(self, prompt: Prompt, registry: Registry, host: CommandHost, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._prompt = prompt
+        self._registry = registry
+        self._host = host
+        self._files: FileIndex | None = None
+        self._items: list[Item] = []
+        self._wanted: Wanted | None = None
+        self._dismissed = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether offers are shown."""
+        return bool(self.display and self._items)
+
+    def use_files(self, index: FileIndex) -> None:
+        """Say which files `@` means."""
+        self._files = index
+
+    def close(self) -> None:
+        """Hide the list until the text changes."""
+        self._items = []
+        self._wanted = None
+        self.display = False
+
+    def dismiss_list(self) -> None:
+        """Hide the list for this text, as Esc does."""
+        self._dismissed = self._prompt.text
+        self.close()
+
+    def refresh_offers(self) -> None:
+        """Look at the prompt again."""
+        row, column = self._prompt.cursor_location
+        text = self._prompt.text
+        if text == self._dismissed or self._prompt.past.browsing:
+            self.close()
+            return
+        self._dismissed = ""
+        asked = wanted(self._prompt.document[row][:column], row, self._registry)
+        self._wanted = asked
+        if asked is None:
+            self.close()
+        elif asked.kind == "command":
+            self._offer(_command_items(self._registry.matches(asked.query)))
+        else:
+            self.run_worker(self._load(asked), group="completion", exclusive=True)
+
+    async def _load(self, asked: Wanted) -> None:
+        if asked.kind == "argument" and asked.command is not None and asked.command.complete is not None:
+            names = await asked.command.complete(self._host, asked.query)
+            items = [_argument_item(match) for match in rank(asked.query, names, lambda name: name)]
+        elif self._files is not None:
+            self._files.refresh(self.refresh_offers)
+            items = [_file_item(match) for match in await self._files.search(asked.query)]
+        else:
+            items = []
+        if self._wanted == asked:
+            self._offer(items)
+
+    def _offer(self, items: Sequence[Item]) -> None:
+        self._items = list(items)
+        self.display = bool(items)
+        self.set_rows([item.row for item in items], cursor=0)
+
+    def handle(self, action: str) -> bool:
+        """Do what a prompt action means while the list is open; tell whether it did."""
+        if not self.is_open:
+            return False
+        match action:
+            case "up" | "previous":
+                self.move(-1)
+            case "down" | "next":
+                self.move(1)
+            case "escape":
+                self.dismiss_list()
+            case "complete":
+                self._accept(send=False)
+            case "submit":
+                return self._accept(send=True)
+            case _:
+                return False
+        return True
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """A click accepts the offer."""
+        event.stop()
+        self._accept(send=False)
+        self._prompt.focus()
+
+    def _accept(self, *, send: bool) -> bool:
+        asked, item = self._wanted, self._items[self.cursor]
+        if asked is None:
+            return False
+        row, column = self._prompt.cursor_location
+        self._prompt.replace(item.insert, (row, asked.start), (row, column), maintain_selection_offset=False)
+        self.close()
+        if send and item.sends:
+            self._dismissed = self._prompt.text
+            return False  # the prompt goes on and sends it
+        return True
+
+
+def _command_items(matches: Sequence[Match[Command]]) -> list[Item]:
+    width = max((len(match.item.name) + len(match.item.usage) for match in matches), default=0) + 4
+    return [_command_item(match, width) for match in matches]
+
+
+def _command_item(match: Match[Command], width: int) -> Item:
+    command = match.item
+    name = Content("/") + matched(command.name, match.positions)
+    usage = Content.styled(f" {command.usage}", "$muted") if command.usage else Content("")
+    head = (name + usage).pad_right(max(1, width - len(command.name) - len(command.usage) - (2 if command.usage else 1)))
+    row = head + Content.styled(command.summary, "$muted")
+    return Item(f"/{command.name}{' ' if command.needs_args else ''}", row, sends=not command.needs_args)
+
+
+def _argument_item(match: Match[str]) -> Item:
+    return Item(match.item, matched(match.item, match.positions), sends=True)
+
+
+def _file_item(match: Match[str]) -> Item:
+    path = match.item
+    if path.endswith("/"):
+        insert = f"@{path}"
+    else:
+        insert = f'@"{path}" ' if " " in path else f"@{path} "
+    return Item(insert, matched(path, match.positions))

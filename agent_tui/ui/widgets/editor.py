@@ -1,0 +1,189 @@
+"""A text field with readline keys, done at once in the order they come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.cells import split_graphemes
+from textual import events
+from textual.binding import BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+from textual.widgets.text_area import Location
+
+from agent_tui.ui.keymap import Keymap
+
+_WORD = re.compile(r"\w+")
+
+
+class Editor(TextArea, inherit_bindings=False):
+    """Text with readline keys. It never blinks, so that an idle program writes nothing.
+
+    Keys are looked up in the keymap and handled before they bubble: Textual runs its own bindings only afterwards,
+    so that of two keys that come in one read the second would be done first. Actions that are not about
+    editing are posted as `Act`.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    class Act(Message):
+        """A key asks for something the field does not do itself. `action` is a keymap action."""
+
+        def __init__(self, editor: Editor, action: str) -> None:
+            super().__init__()
+            self.editor = editor
+            self.action = action
+
+        @property
+        def control(self) -> Editor:
+            """The field it happened in."""
+            return self.editor
+
+    def __init__(
+        self,
+        keys: Keymap,
+        contexts: Sequence[str],
+        *,
+        text: str = "",
+        placeholder: str = "",
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(
+            text,
+            id=id,
+            classes=classes,
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder=placeholder,
+        )
+        self.cursor_blink = False
+        self.keys = keys
+        self._contexts = tuple(contexts)
+        self._killed = ""
+        self._edits: dict[str, Callable[[], None]] = {
+            "kill_line": self._kill_line,
+            "kill_to_start": lambda: self._kill(self.get_cursor_line_start_location()),
+            "kill_word_left": lambda: self._kill(self._word_left()),
+            "kill_word_right": lambda: self._kill(self._word_right()),
+            "yank": lambda: self.insert_text(self._killed),
+            "undo": self.action_undo,
+            "redo": self.action_redo,
+            "line_start": lambda: self.move_cursor(self.get_cursor_line_start_location()),
+            "line_end": lambda: self.move_cursor(self.get_cursor_line_end_location()),
+            "word_left": lambda: self.move_cursor(self._word_left()),
+            "word_right": lambda: self.move_cursor(self._word_right()),
+            "left": self.action_cursor_left,
+            "right": self.action_cursor_right,
+            "delete_left": self.action_delete_left,
+            "delete_right": self.action_delete_right,
+            "newline": lambda: self.insert_text("\n"),
+        }
+
+    def put(self, text: str) -> None:
+        """Replace the text and go to its end."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def insert_text(self, text: str) -> None:
+        """Insert at the cursor, as if typed."""
+        self._replace_via_keyboard(text, *self.selection)
+
+    async def _on_key(self, event: events.Key) -> None:
+        event.prevent_default()
+        press = self.keys.press(self._contexts, event.key, event.character)
+        if press.pending:
+            event.stop()
+        elif press.action and self.wants(press.action):
+            event.stop()
+            self.perform(press.action, event)
+        elif event.is_printable and event.character is not None:
+            event.stop()
+            self.insert_text(event.character)
+
+    def wants(self, action: str) -> bool:
+        """Tell whether a bound key means its action now; if not, a printable one is typed."""
+        return True
+
+    def perform(self, action: str, event: events.Key) -> None:
+        """Do an editing action or post it for others."""
+        if (do := self._edits.get(action)) is not None:
+            do()
+        else:
+            self.post_message(self.Act(self, action))
+
+    def _kill_line(self) -> None:
+        row, column = self.cursor_location
+        at_end = column == len(self.document[row])
+        below = at_end and row + 1 < self.document.line_count
+        self._kill((row + 1, 0) if below else (row, len(self.document[row])))
+
+    def _kill(self, to: Location) -> None:
+        start, end = sorted((self.cursor_location, to))
+        if start != end:
+            self._killed = self.get_text_range(start, end)
+            self._delete_via_keyboard(start, end)
+
+    def _word_left(self) -> Location:
+        row, column = self.cursor_location
+        starts = [word.start() for word in _WORD.finditer(self.document[row][:column])]
+        if starts:
+            return row, starts[-1]
+        return (row, 0) if column else self.navigator.get_location_left((row, column))
+
+    def _word_right(self) -> Location:
+        row, column = self.cursor_location
+        found = _WORD.search(self.document[row], column)
+        if found:
+            return row, found.end()
+        end = len(self.document[row])
+        return (row, end) if column < end else self.navigator.get_location_right((row, column))
+
+    def get_cursor_left_location(self) -> Location:
+        """Step over one visible character."""
+        row, column = self.cursor_location
+        if column == 0:
+            return super().get_cursor_left_location()
+        return row, cluster_start(self.document[row], column)
+
+    def get_cursor_right_location(self) -> Location:
+        """Step over one visible character."""
+        row, column = self.cursor_location
+        line = self.document[row]
+        if column >= len(line):
+            return super().get_cursor_right_location()
+        return row, cluster_end(line, column)
+
+
+class Field(Editor):
+    """A one-line or few-line field of a dialog."""
+
+    DEFAULT_CSS = """
+    Field { height: auto; max-height: 6; background: $panel; border: none; padding: 0 1; }
+    Field:focus { border: none; }
+    """
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.insert_text(event.text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n"))
+
+
+def cluster_start(line: str, column: int) -> int:
+    """Give the column where the visible character before `column` begins."""
+    head = line[:column]
+    if head.isascii():
+        return column - 1
+    spans, _ = split_graphemes(head)
+    return spans[-1][0] if spans else column - 1
+
+
+def cluster_end(line: str, column: int) -> int:
+    """Give the column after the visible character at `column`."""
+    tail = line[column:]
+    if tail[:2].isascii():
+        return column + 1
+    spans, _ = split_graphemes(tail)
+    return column + spans[0][1] if spans else column + 1

@@ -1,0 +1,162 @@
+"""A scrolling list of one-line rows with a cursor; the owner decides what keys do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
+
+
+class Rows(ScrollView):
+    """Shows `Content` rows, one line each, cut to the width.
+
+    Only visible rows are rendered. `cursor` is the index of the marked row, -1 when there are none. Rows never
+    take keys by themselves, so that a screen has one place where keys are decided.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--marked"}
+    DEFAULT_CSS = """
+    Rows {
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
+        background: transparent;
+        & .rows--cursor { background: $cursor-row; }
+        & .rows--marked { background: $marked-row; }
+        &.-blurred .rows--cursor { background: $marked-row; }
+    }
+    """
+
+    class Moved(Message):
+        """The cursor stands on another row."""
+
+        def __init__(self, rows: Rows, index: int) -> None:
+            super().__init__()
+            self.rows = rows
+            self.index = index
+
+        @property
+        def control(self) -> Rows:
+            """The list it happened in."""
+            return self.rows
+
+    class Chosen(Message):
+        """A row was clicked."""
+
+        def __init__(self, rows: Rows, index: int) -> None:
+            super().__init__()
+            self.rows = rows
+            self.index = index
+
+        @property
+        def control(self) -> Rows:
+            """The list it happened in."""
+            return self.rows
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None, can_focus: bool = False) -> None:
+        super().__init__(id=id, classes=classes)
+        self.can_focus = can_focus
+        self._rows: list[Content] = []
+        self._marked: frozenset[int] = frozenset()
+        self._cursor = -1
+
+    @property
+    def cursor(self) -> int:
+        """Index of the marked row, -1 when there are none."""
+        return self._cursor
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    @property
+    def texts(self) -> list[str]:
+        """The rows as plain text."""
+        return [row.plain for row in self._rows]
+
+    def set_rows(self, rows: Sequence[Content], *, cursor: int | None = None) -> None:
+        """Replace all rows; the cursor stays where it is as far as it can."""
+        self._rows = list(rows)
+        wanted = self._cursor if cursor is None else cursor
+        self._cursor = min(max(wanted, 0), len(self._rows) - 1)
+        self.virtual_size = Size(0, len(self._rows))
+        self.refresh()
+        self.call_after_refresh(self._show_cursor)
+
+    def set_row(self, index: int, row: Content) -> None:
+        """Replace one row."""
+        self._rows[index] = row
+        self._refresh_row(index)
+
+    def mark(self, indexes: Sequence[int]) -> None:
+        """Give these rows the background of things that belong together."""
+        changed = self._marked.symmetric_difference(indexes)
+        self._marked = frozenset(indexes)
+        for index in changed:
+            self._refresh_row(index)
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on a row, as near as there is one."""
+        target = min(max(index, 0), len(self._rows) - 1)
+        if target == self._cursor or target < 0:
+            return
+        old, self._cursor = self._cursor, target
+        self._refresh_row(old)
+        self._refresh_row(target)
+        self._show_cursor()
+        self.post_message(self.Moved(self, target))
+
+    def move(self, step: int, *, wrap: bool = True) -> None:
+        """Move the cursor; past an end it comes in at the other one."""
+        if not self._rows:
+            return
+        target = self._cursor + step
+        self.move_to(target % len(self._rows) if wrap else target)
+
+    def page(self, direction: int) -> None:
+        """Move the cursor by a page, up (-1) or down (1)."""
+        self.move(direction * max(1, self.size.height - 1), wrap=False)
+
+    def first(self) -> None:
+        """Go to the first row."""
+        self.move_to(0)
+
+    def last(self) -> None:
+        """Go to the last row."""
+        self.move_to(len(self._rows) - 1)
+
+    def _show_cursor(self) -> None:
+        if self._cursor >= 0:
+            self.scroll_to_region(Region(0, self._cursor, 1, 1), animate=False, force=True)
+
+    def _refresh_row(self, index: int) -> None:
+        self.refresh(Region(0, index - self.scroll_offset.y, self.size.width, 1))
+
+    def render_line(self, y: int) -> Strip:
+        """Render one visible row."""
+        index = y + self.scroll_offset.y
+        style = self.visual_style
+        width = self.scrollable_content_region.width
+        if not 0 <= index < len(self._rows):
+            return Strip.blank(width, style.rich_style)
+        if index == self._cursor:
+            style += self.get_visual_style("rows--cursor", partial=True)
+        elif index in self._marked:
+            style += self.get_visual_style("rows--marked", partial=True)
+        row = self._rows[index].truncate(width, ellipsis=True)
+        return Visual.to_strips(self, row, width, 1, style, pad=True)[0]
+
+    def on_click(self, event: events.Click) -> None:
+        """Mark and choose the row under the mouse."""
+        index = event.y + self.scroll_offset.y
+        if 0 <= index < len(self._rows):
+            event.stop()
+            self.move_to(index)
+            self.post_message(self.Chosen(self, index))
