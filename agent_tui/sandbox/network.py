@@ -9,6 +9,7 @@ from agent_tui.protocol.errors import SandboxError
 
 NSENTER = Path("/usr/bin/nsenter")
 _START_TIMEOUT_S = 5
+_SAY_READY = "echo ready; exec sleep infinity >&2"
 
 
 class SharedNetwork:
@@ -44,13 +45,13 @@ class SharedNetwork:
             "/",
             "/",
         ]
-        command += ["--cap-drop", "ALL", "--info-fd", str(writer), "--", "/bin/sleep", "infinity"]
+        command += ["--cap-drop", "ALL", "--info-fd", str(writer), "--", "/bin/sh", "-c", _SAY_READY]
         try:
             self._holder = subprocess.Popen(
                 command,
                 pass_fds=(writer,),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
         except OSError as error:
@@ -62,9 +63,17 @@ class SharedNetwork:
             text = stream.read()
         try:
             self._pid = int(json.loads(text)["child-pid"])
+            self._await_ready(self._holder)
         except (ValueError, KeyError) as error:
             self.close()
             raise SandboxError("bubblewrap cannot hold a network namespace") from error
+
+    def _await_ready(self, holder: "subprocess.Popen[bytes]") -> None:
+        """Wait until the holder runs: before that its user mapping is not written and nobody can join."""
+        assert holder.stdout is not None  # a pipe was asked for
+        with holder.stdout as stream:
+            if stream.readline() != b"ready\n":
+                raise ValueError("the holder did not start")
 
     def close(self) -> None:
         """End the holder; commands that run inside keep their namespace until they end."""

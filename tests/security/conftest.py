@@ -1,0 +1,173 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent_tui.sandbox.landlock import landlock_abi
+from agent_tui.sandbox.probe import bwrap_refused
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+BWRAP = "/usr/bin/bwrap"
+
+
+@dataclass
+class World:
+    """A throw-away place: a project that is a git repository, a home with secrets, a sibling, a copy of /etc."""
+
+    root: Path
+    python: str
+
+    @property
+    def workspace(self) -> Path:
+        return self.root / "proj"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def temp(self) -> Path:
+        return self.root / "tmp"
+
+    def run(
+        self,
+        backend: str,
+        commands: Sequence[str],
+        *,
+        uid: int = 0,
+        outer: Sequence[str] = (),
+        **more: object,
+    ) -> list[tuple[int, str]]:
+        return self.answer(backend, [{"text": text, **more} for text in commands], uid=uid, outer=outer)[1]
+
+    def answer(
+        self, backend: str, items: Sequence[dict[str, object]], *, uid: int = 0, outer: Sequence[str] = ()
+    ) -> tuple[str, list[tuple[int, str]]]:
+        asked = {
+            "backend": backend,
+            "workspace": str(self.workspace),
+            "home": str(self.home),
+            "temp": str(self.temp),
+            "commands": items,
+        }
+        command = [
+            self.python,
+            "-I",
+            "-c",
+            f"import sys; sys.path.insert(0, {str(self.root / 'code')!r}); import driver; driver.main()",
+        ]
+        if uid:
+            subprocess.run(["chown", "-R", f"{uid}:{uid}", str(self.root)], check=True)
+            command = ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "--", *command]
+        done = subprocess.run(
+            [*outer, *command],
+            input=json.dumps(asked),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.root,
+            timeout=180,
+        )
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        return answer["strength"], [(item["code"], item["text"]) for item in answer["results"]]
+
+    def outer(self) -> list[str]:
+        """A throw-away sandbox around a run without protection: nothing of the host can be harmed."""
+        binds = [
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--bind",
+            str(self.root),
+            str(self.root),
+        ]
+        binds += ["--bind", str(self.root / "etc"), "/etc", "--unshare-pid", "--unshare-net", "--unshare-ipc"]
+        return [BWRAP, "--die-with-parent", *binds, "--"]
+
+
+def plain_python() -> str:
+    """A Python that every user may run."""
+    found = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+    return found or sys.executable
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    # Not below /tmp: there the sandbox shows a folder of its own, and nothing would be proven.
+    base = next(path for path in ("/opt", "/srv", str(ROOT)) if os.access(path, os.W_OK))
+    with tempfile.TemporaryDirectory(
+        prefix="agent-tui-test-", dir=base, ignore_cleanup_errors=True
+    ) as folder:
+        Path(folder).chmod(0o755)
+        yield make_world(Path(folder))
+
+
+def make_world(root: Path) -> World:
+    for folder in ("proj", "home/.ssh", "home/.aws", "sibling", "tmp", "code/agent_tui"):
+        (root / folder).mkdir(parents=True)
+    (root / "home/.ssh/canary").write_text("SECRET-CANARY\n")
+    (root / "home/.bashrc").write_text("# mine\n")
+    (root / "sibling/victim").write_text("victim\n")
+    shutil.copytree("/etc", root / "etc", symlinks=True, ignore_dangling_symlinks=True)
+    shutil.copytree(ROOT / "agent_tui" / "sandbox", root / "code/agent_tui/sandbox")
+    (root / "code/agent_tui/protocol").mkdir()
+    for name in ("__init__.py", "protocol/__init__.py", "protocol/errors.py"):
+        shutil.copy(ROOT / "agent_tui" / name, root / "code/agent_tui" / name)
+    shutil.copy(Path(__file__).with_name("driver.py"), root / "code/driver.py")
+    made = World(root, plain_python())
+    git = ["git", "-C", str(made.workspace)]
+    for arguments in (
+        ["init", "-q"],
+        ["config", "user.email", "t@example.invalid"],
+        ["config", "user.name", "t"],
+    ):
+        subprocess.run([*git, *arguments], check=True)
+    (made.workspace / "file.txt").write_text("text\n")
+    (made.workspace / "linkdir").symlink_to(root / "sibling")
+    (made.workspace / "linkfile").symlink_to(root / "sibling/victim")
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "x"], check=True)
+    return made
+
+
+def backends() -> list[object]:
+    refused, is_root = bwrap_refused(), os.geteuid() == 0
+    no_root = pytest.mark.skipif(not is_root, reason="only root can become another user")
+    no_bwrap = pytest.mark.skipif(bool(refused), reason=f"bubblewrap: {refused}")
+    return [
+        pytest.param(("bwrap", 0), marks=[no_bwrap], id="bwrap-self"),
+        pytest.param(("bwrap", NOBODY), marks=[no_bwrap, no_root], id="bwrap-nobody"),
+    ]
+
+
+@pytest.fixture(params=backends())
+def strong(request: pytest.FixtureRequest, world: World) -> Callable[..., list[tuple[int, str]]]:
+    backend, uid = request.param
+    return lambda *commands, **more: world.run(backend, commands, uid=uid, **more)
+
+
+@pytest.fixture
+def bare(world: World) -> Callable[..., list[tuple[int, str]]]:
+    if bwrap_refused():
+        pytest.skip("no outer sandbox to try the attack in")
+    return lambda *commands: world.run("none", commands, outer=world.outer())
+
+
+@pytest.fixture
+def weak(world: World) -> Callable[..., list[tuple[int, str]]]:
+    if not landlock_abi():
+        pytest.skip("this kernel has no Landlock")
+    return lambda *commands, **more: world.run("landlock", commands, **more)

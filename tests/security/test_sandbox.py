@@ -1,0 +1,234 @@
+import os
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.security.conftest import World
+
+pytestmark = pytest.mark.security
+
+Run = Callable[..., list[tuple[int, str]]]
+
+
+def test_h_s1_writes_outside_succeed_without_protection(bare: Run, world: World) -> None:
+    bare("echo x > /etc/canary", "echo x >> ~/.bashrc", "echo x > ../sibling/x")
+
+    assert (world.root / "etc/canary").exists()
+    assert (world.home / ".bashrc").read_text() == "# mine\nx\n"
+    assert (world.root / "sibling/x").exists()
+
+
+def test_h_s1_writes_outside_fail(strong: Run, world: World) -> None:
+    results = strong("echo x > /etc/canary", "echo x >> ~/.bashrc", "echo x > ../sibling/x")
+
+    assert all(code != 0 and "Read-only file system" in text for code, text in results), results
+    assert not Path("/etc/canary").exists()
+    assert (world.home / ".bashrc").read_text() == "# mine\n"
+    assert not (world.root / "sibling/x").exists()
+
+
+def test_h_s1_weak_backend_stops_the_same_writes(weak: Run, world: World) -> None:
+    results = weak("echo x > /etc/canary", "echo x >> ~/.bashrc", "echo x > ../sibling/x", "echo ok > inside")
+
+    assert [code != 0 for code, _ in results] == [True, True, True, False]
+    assert not (world.root / "sibling/x").exists()
+
+
+def test_h_s2_links_lead_out_without_protection(bare: Run, world: World) -> None:
+    bare("echo x > linkdir/new", "echo x > linkfile")
+
+    assert (world.root / "sibling/new").exists()
+    assert (world.root / "sibling/victim").read_text() == "x\n"
+
+
+def test_h_s2_links_do_not_lead_out(strong: Run, world: World) -> None:
+    results = strong("echo x > linkdir/new", "echo x > linkfile")
+
+    assert all(code != 0 for code, _ in results)
+    assert not (world.root / "sibling/new").exists()
+    assert (world.root / "sibling/victim").read_text() == "victim\n"
+
+
+HOOK = "echo evil > .git/hooks/pre-commit"
+FSMONITOR = "git config core.fsmonitor ./evil"
+
+
+def test_ordinary_work_goes_on_inside(strong: Run) -> None:
+    results = strong(
+        "echo x > new && git add -A && git commit -qm x && git diff --stat HEAD~1",
+        "mkdir -p a/b && cp file.txt a/b/ && rm -r a && echo t > /tmp/t && cat /tmp/t",
+        "printf 'all:\\n\\techo made\\n' > Makefile && make",
+        "python3 -c 'import multiprocessing as m; print(m.Pool(2).map(abs, [-1, 2]))'",
+    )
+
+    assert all(code == 0 for code, _ in results), results
+
+
+def test_h_s3_git_hooks_and_config_can_be_written_without_protection(bare: Run) -> None:
+    assert [code for code, _ in bare(HOOK, FSMONITOR)] == [0, 0]
+
+
+@pytest.mark.parametrize("hooks_exist", [True, False])
+def test_h_s3_git_hooks_and_config_are_read_only_and_commits_work(
+    strong: Run, world: World, hooks_exist: bool
+) -> None:
+    if not hooks_exist:
+        subprocess.run(["rm", "-rf", str(world.workspace / ".git/hooks")], check=True)
+
+    hook, config, commit = strong(
+        HOOK, FSMONITOR, "echo y > new && git add new && git commit -qm y && git log --oneline"
+    )
+
+    assert hook[0] != 0
+    assert config[0] != 0
+    assert commit[0] == 0, commit[1]
+    assert not (world.workspace / ".git/hooks/pre-commit").exists()
+
+
+REPLACE = "mv .git .git2 && git init -q && git config core.fsmonitor y"
+
+
+def test_h_s4_git_can_be_moved_away_without_protection(bare: Run) -> None:
+    assert bare(REPLACE)[0][0] == 0
+
+
+def test_h_s4_git_cannot_be_moved_away(strong: Run, world: World) -> None:
+    code, text = strong(REPLACE)[0]
+
+    assert code != 0
+    assert "busy" in text
+    assert not (world.workspace / ".git2").exists()
+
+
+MOUNTS = ("mount -o remount,rw /", "mount --bind . /etc")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root to begin with")
+def test_h_s5_root_can_mount_without_dropped_capabilities(bare: Run) -> None:
+    assert bare(MOUNTS[1])[0][0] == 0
+
+
+def test_h_s5_nothing_can_be_mounted(strong: Run) -> None:
+    assert all(code != 0 for code, _ in strong(*MOUNTS))
+
+
+def test_h_s6_no_listener_of_the_host_is_reached(strong: Run, world: World) -> None:
+    tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", 0))
+    abstract, named = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    abstract.bind(f"\0agent-tui-{os.getpid()}")
+    named.bind(str(world.root / "s"))
+    for listener in (abstract, named):
+        listener.listen()
+    for listener in (tcp, udp, abstract, named):
+        listener.setblocking(False)
+    python = f"{world.python} -c"
+    results = strong(
+        f"echo x > /dev/tcp/127.0.0.1/{tcp.getsockname()[1]}",
+        f"echo x > /dev/udp/127.0.0.1/{udp.getsockname()[1]}",
+        f"{python} 'import socket; socket.socket(socket.AF_UNIX).connect(\"\\0agent-tui-{os.getpid()}\")'",
+        f"{python} 'import socket; socket.socket(socket.AF_UNIX).connect(\"{world.root}/s\")'",
+        f"{python} 'import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)'",
+    )
+
+    assert all(code != 0 for index, (code, _) in enumerate(results) if index != 1), results
+    for listener in (tcp, abstract, named):
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    with pytest.raises(BlockingIOError):
+        udp.recv(10)
+    for listener in (tcp, udp, abstract, named):
+        listener.close()
+
+
+SECRETS = ("cat ~/.ssh/canary", "cat /proc/$AGENT_PID/root$HOME/.ssh/canary", "cat /proc/$AGENT_PID/environ")
+
+
+def test_h_s7_secrets_can_be_read_without_protection(bare: Run) -> None:
+    assert "SECRET-CANARY" in bare(SECRETS[0])[0][1]
+
+
+def test_h_s7_secrets_of_the_home_are_hidden(strong: Run) -> None:
+    results = strong(*SECRETS)
+
+    assert not any("SECRET-CANARY" in text for _, text in results)
+    assert all(code != 0 for code, _ in results)
+
+
+def test_h_s8_processes_of_the_host_cannot_be_ended(strong: Run) -> None:
+    victim = subprocess.Popen(["sleep", "60"])
+
+    results = strong(f"kill -9 {victim.pid}")
+
+    assert results[0][0] != 0
+    assert victim.poll() is None
+    victim.kill()
+    victim.wait()
+
+
+def test_h_s8_daemon_dies_with_its_command(strong: Run, world: World) -> None:
+    mark = f"3{os.getpid()}.5"
+
+    strong(f"setsid sleep {mark} & disown; sleep 0.1")
+
+    assert (
+        subprocess.run(["pgrep", "-f", f"sleep {mark}"], stdout=subprocess.DEVNULL, check=False).returncode
+        == 1
+    )
+
+
+def test_h_s9_without_user_namespaces_the_mode_is_not_strong(world: World) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("the outer sandbox here needs root")
+    outer = [
+        "/usr/bin/bwrap", "--unshare-user", "--disable-userns", "--cap-drop", "ALL", "--dev-bind", "/", "/", "--",
+    ]  # fmt: skip
+
+    strength, _ = world.answer("probe", [], outer=outer)
+
+    assert strength in {"weak", "none"}
+
+
+def test_h_s12_set_id_bits_namespaces_and_io_uring_are_refused(strong: Run, world: World) -> None:
+    uring = f"{world.python} -c 'import ctypes,sys; sys.exit(0 if ctypes.CDLL(None).syscall(425, 1, 0) >= 0 else 1)'"
+
+    results = strong("chmod 4755 file.txt", "chmod 2755 file.txt", "unshare -Urm true", uring)
+
+    assert all(code != 0 for code, _ in results), results
+
+
+def test_h_s13_no_stub_files_are_left_in_the_workspace(strong: Run, world: World) -> None:
+    before = sorted(path.name for path in world.workspace.iterdir())
+
+    (code, text), *_ = strong("true && git add -A && git status --porcelain")
+
+    assert (code, text) == (0, "")
+    assert sorted(path.name for path in world.workspace.iterdir()) == before
+
+
+def test_read_only_profile_writes_nowhere(strong: Run, world: World) -> None:
+    results = strong("echo x > inside", "git status --porcelain", profile="read-only")
+
+    assert results[0][0] != 0
+    assert results[1] == (0, "")
+
+
+def test_granted_directory_can_be_written(strong: Run, world: World) -> None:
+    (code, text), *_ = strong("echo x > ../sibling/new", write_dirs=[str(world.root / "sibling")])
+
+    assert code == 0, text
+    assert (world.root / "sibling/new").exists()
+
+
+def test_server_in_one_command_answers_the_next(strong: Run, world: World) -> None:
+    (code, text), *_ = strong(
+        f"{world.python} -m http.server 8765 --bind 127.0.0.1 >/dev/null 2>&1 & "
+        "for i in $(seq 50); do (echo > /dev/tcp/127.0.0.1/8765) 2>/dev/null && break; sleep 0.1; done; "
+        "exec 3<>/dev/tcp/127.0.0.1/8765; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; head -1 <&3"
+    )
+
+    assert code == 0
+    assert "200" in text
