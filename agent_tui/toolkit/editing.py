@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from agent_tui.protocol.errors import ToolError
-from agent_tui.toolkit.matching import Found, Match, find, line_of
 from agent_tui.toolkit.similar import nearest_text
 from agent_tui.toolkit.text import count
+from agent_tui.toolkit.text_matching import Found, Match, find, line_of
 
 NAMED_PLACES = 10
 

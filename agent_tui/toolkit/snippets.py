@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agent_tui.toolkit.lines import body_of, split_lines
-from agent_tui.toolkit.matching import line_of
+from agent_tui.toolkit.text_matching import line_of
 
 AROUND_LINES = 2
 LIMIT_LINES = 60
