@@ -68,7 +68,7 @@ class Workers:
         Raises what `work` raised. When the caller itself is cancelled, `work` gets `finish_s` to come to its own
         end first, which lets a write be whole.
         """
-        task = asyncio.create_task(_contained(work))  # owned: awaited here, or kept among the strays
+        task = asyncio.create_task(contained(work))  # owned: awaited here, or kept among the strays
         waiter = stop.watch() if stop is not None else None
         waited: set[asyncio.Future[None] | asyncio.Task[T]] = {task} if waiter is None else {task, waiter}
         try:
@@ -108,7 +108,7 @@ class Workers:
             task.exception()
 
 
-async def _contained(work: Coroutine[object, object, T]) -> T:
+async def contained(work: Coroutine[object, object, T]) -> T:
     """Turn what would end the program or look like our own cancellation into an ordinary error."""
     try:
         return await work

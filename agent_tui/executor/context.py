@@ -10,7 +10,7 @@ from typing import Literal
 
 from agent_tui.executor import answers
 from agent_tui.executor.bases import moved_base
-from agent_tui.executor.bounded import Settled, StopSignal, Workers, flattened
+from agent_tui.executor.bounded import Settled, StopSignal, Workers, contained, flattened
 from agent_tui.executor.gate import PolicyLike
 from agent_tui.executor.hooks import ToolHooks, changed
 from agent_tui.executor.locks import PathLocks
@@ -234,7 +234,7 @@ class ToolRoundCtx:
 async def _judged(work: Coroutine[object, object, ToolResult], name: str) -> _Ran:
     """Turn what a tool raises into its result."""
     try:
-        result = await work
+        result = await contained(work)
     except ToolError as error:
         return _Ran(ToolResult.error(str(error)), "failed")
     except BaseChanged as error:

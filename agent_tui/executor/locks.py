@@ -20,6 +20,11 @@ class PathLocks:
     def __init__(self) -> None:
         self._held: dict[str, _Held] = {}
 
+    @property
+    def held(self) -> frozenset[str]:
+        """Give the paths that are held or waited for."""
+        return frozenset(self._held)
+
     @asynccontextmanager
     async def hold(self, paths: Collection[str]) -> AsyncGenerator[None]:
         """Hold all `paths`, taken in one order, so that two callers can never wait for each other."""

@@ -1,10 +1,11 @@
-"""Fakes for tests of tools and of the core: a context, an approver, a sink."""
+"""Fakes for tests of tools and of the core: a context, an approver, a sink, a journal."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.protocol.events import Event
+from agent_tui.protocol.messages import AssistantMessage, UserMessage
 from agent_tui.protocol.permissions import (
     Decision,
     PermissionDecision,
@@ -12,6 +13,7 @@ from agent_tui.protocol.permissions import (
     Scope,
     Verdict,
 )
+from agent_tui.protocol.tools import ToolCall, ToolCallOutcome
 from agent_tui.sandbox.interface import NoSandbox
 from agent_tui.toolkit.context import ShellState, TodoList, ToolContext
 from agent_tui.toolkit.tracker import FileTracker
@@ -109,3 +111,56 @@ class ScriptedApprover:
             ),
             feedback=self._feedback.get(request.call_id, ""),
         )
+
+
+class RecordingJournal:
+    """Keeps what was written down as (record, facts), in order.
+
+    `fail` names records that cannot be written: they raise OSError.
+    """
+
+    def __init__(self, *, fail: Sequence[str] = ()) -> None:
+        self.records: list[tuple[str, object]] = []
+        self.fail = set(fail)
+
+    def kinds(self) -> list[str]:
+        """Give the names of the records so far."""
+        return [kind for kind, _ in self.records]
+
+    def outcomes(self) -> list[ToolCallOutcome]:
+        """Give the outcomes in the order they were written."""
+        return [fact for _, fact in self.records if isinstance(fact, ToolCallOutcome)]
+
+    async def user_message(self, message: UserMessage, *, turn_id: str, text: str) -> None:
+        self._keep("user_message", message)
+
+    async def assistant_message(self, message: AssistantMessage, *, turn_id: str) -> None:
+        self._keep("assistant_message", message)
+
+    async def round_started(self, calls: Sequence[ToolCall], *, turn_id: str) -> None:
+        self._keep("round_started", tuple(calls))
+
+    async def approval_requested(self, requests: Sequence[PermissionRequest], *, turn_id: str) -> None:
+        self._keep("approval_requested", tuple(requests))
+
+    async def approval_decided(self, verdicts: Sequence[Verdict], *, turn_id: str) -> None:
+        self._keep("approval_decided", tuple(verdicts))
+
+    async def outcome(self, outcome: ToolCallOutcome, *, turn_id: str) -> None:
+        self._keep("outcome", outcome)
+
+    async def round_finished(self, message: UserMessage, *, turn_id: str) -> None:
+        self._keep("round_finished", message)
+
+    async def compacted(
+        self, messages: Sequence[UserMessage | AssistantMessage], *, turn_id: str, summary: str
+    ) -> None:
+        self._keep("compacted", tuple(messages))
+
+    async def turn_finished(self, *, turn_id: str, stop_reason: str) -> None:
+        self._keep("turn_finished", stop_reason)
+
+    def _keep(self, kind: str, fact: object) -> None:
+        if kind in self.fail:
+            raise OSError(f"no space left for {kind}")
+        self.records.append((kind, fact))
