@@ -1,0 +1,315 @@
+"""The open conversation: one session with its agent, served to the screen and to headless runs."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from agent_tui.agent.loop import Agent
+from agent_tui.agent.queue import MessageQueue
+from agent_tui.executor.registry import CompositeSource
+from agent_tui.headless.approver import NobodyApprover
+from agent_tui.history_file import HistoryFile
+from agent_tui.permissions.modes import Mode
+from agent_tui.permissions.policy import Policy
+from agent_tui.protocol.errors import AgentTuiError, Overloaded, ProviderError, RateLimited, SessionError
+from agent_tui.protocol.events import Event, EventSink, Usage
+from agent_tui.protocol.permissions import Approver
+from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.protocol.tools import TurnResult
+from agent_tui.providers.base import Provider
+from agent_tui.sandbox.interface import Sandbox
+from agent_tui.sessions.store import Session, SessionStore
+from agent_tui.toolkit.context import Ask, Question, QuestionOption
+from agent_tui.toolkit.jobs import SessionJobs
+from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
+
+
+class OpenSession:
+    """Everything that belongs to one session and goes when another is opened."""
+
+    def __init__(self, *, record: Session, agent: Agent, jobs: SessionJobs) -> None:
+        self.record = record
+        self.agent = agent
+        self.jobs = jobs
+
+
+class Desk:
+    """What an open session reads from its surroundings at the moment it needs it: who listens, who answers."""
+
+    def __init__(self) -> None:
+        self.sink: EventSink = _nobody
+        self.approver: Approver = NobodyApprover()
+        self.ask: Ask | None = None
+
+    async def tell(self, event: Event) -> None:
+        """Pass an event on to whoever listens now."""
+        await self.sink(event)
+
+
+async def _nobody(_event: Event) -> None:
+    """Drop events that nobody listens to."""
+
+
+OpenWith = Callable[[Session], Awaitable[OpenSession]]
+ConnectTo = Callable[[str], Provider]
+
+
+class Core:
+    """Implements the interface's Backend and the headless Conversation."""
+
+    def __init__(
+        self,
+        *,
+        workspace: Path,
+        desk: Desk,
+        session: OpenSession,
+        open_session: OpenWith,
+        connect: ConnectTo,
+        store: SessionStore,
+        policy: Policy,
+        tools: CompositeSource,
+        sandbox: Sandbox,
+        history: HistoryFile,
+        warm_up: Callable[[], None],
+        notices: Sequence[str],
+        persistent: bool = True,
+    ) -> None:
+        self._workspace = workspace
+        self._desk = desk
+        self._session = session
+        self._open_session = open_session
+        self._connect = connect
+        self._store = store
+        self._policy = policy
+        self._tools = tools
+        self._sandbox = sandbox
+        self._history = history
+        self._warm_up = warm_up
+        self._warm = False
+        self._notices = list(notices)
+        self._persistent = persistent
+        self._last_usage: Usage | None = None
+        self._spent_usd: float | None = 0.0
+
+    @property
+    def workspace(self) -> Path:
+        return self._workspace
+
+    @property
+    def agent(self) -> Agent:
+        """The agent of the open session."""
+        return self._session.agent
+
+    @property
+    def queue(self) -> MessageQueue:
+        return self.agent.queue
+
+    @property
+    def last_error_may_pass(self) -> bool:
+        """Whether the last turn failed by something that a later try may not meet."""
+        return isinstance(self.agent.last_error, Overloaded | RateLimited)
+
+    def bind(self, *, sink: EventSink, approver: Approver, ask: Ask | None) -> None:
+        async def listen(event: Event) -> None:
+            if isinstance(event, Usage) and not event.origin:
+                self._last_usage = event
+            await sink(event)
+
+        self._desk.sink = listen
+        self._desk.approver = approver
+        self._desk.ask = ask
+        self.agent.ask_continue = None if ask is None else self._ask_continue
+
+    async def _ask_continue(self, why: str) -> bool:
+        if self._desk.ask is None:
+            return False
+        options = (QuestionOption(label="Go on"), QuestionOption(label="Stop here"))
+        answers = await self._desk.ask([Question(question=f"{why} Go on?", header="Limit", options=options)])
+        return bool(answers) and list(answers[0]) == ["Go on"]
+
+    def notices(self) -> Sequence[str]:
+        return [*self._notices, *self._session.record.notices]
+
+    def status(self) -> StatusView:
+        provider, usage = self.agent.provider, self.agent.usage
+        used = self._last_usage.context_tokens if self._last_usage else self.agent.context_tokens
+        return StatusView(
+            provider=provider.name,
+            model=provider.model,
+            mode=self._policy.mode.value,
+            context_tokens=used,
+            context_limit_tokens=provider.context_tokens,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cost_usd=self.agent.cost_usd,
+            session_id=self._session.record.id,
+            session_name=self._session.record.name,
+            sandbox=self._sandbox.strength.value,
+            sandbox_reason=self._sandbox.reason,
+            branch=git_branch(self._workspace),
+            workspace=str(self._workspace),
+        )
+
+    async def replay(self) -> Sequence[ReplayBlock]:
+        return await asyncio.to_thread(self._session.record.replay)
+
+    async def run_turn(self, text: str) -> TurnResult:
+        return await self.agent.run(text)
+
+    def cancel_turn(self) -> None:
+        self.agent.cancel()
+
+    def warm_up(self) -> None:
+        if not self._warm:
+            self._warm = True
+            self._warm_up()
+
+    def steer(self, text: str) -> None:
+        self.queue.steer(text)
+
+    def follow_up(self, text: str) -> None:
+        self.queue.follow_up(text)
+
+    def queued(self) -> Sequence[tuple[str, bool]]:
+        return [(item.text, item.after_turn) for item in self.queue.waiting()]
+
+    def take_back(self) -> str | None:
+        return self.queue.take_back()
+
+    def next_follow_up(self) -> str | None:
+        return self.queue.next_follow_up()
+
+    def set_mode(self, mode: ModeName) -> str:
+        self._policy.mode = Mode(mode)
+        return ""
+
+    async def set_model(self, name: str) -> str:
+        try:
+            provider = await asyncio.to_thread(self._connect, name)
+        except AgentTuiError as error:
+            return str(error)
+        old, self.agent.provider = self.agent.provider, provider
+        await old.aclose()
+        return f"{provider.name}:{provider.model} answers from now on; the cached prefix of the old model is lost."
+
+    async def models(self) -> Sequence[str]:
+        try:
+            return await self.agent.provider.models()
+        except ProviderError:
+            return [self.agent.provider.model]
+
+    async def new_session(self) -> None:
+        record = await asyncio.to_thread(self._store.create, self._workspace)
+        await self._switch(record)
+
+    async def resume(self, session_id: str) -> str:
+        if session_id == self._session.record.id:
+            return "This session is open already."
+        try:
+            record = await asyncio.to_thread(self._store.open, session_id)
+        except SessionError as error:
+            return str(error)
+        await self._switch(record)
+        return " ".join(record.notices)
+
+    async def _switch(self, record: Session) -> None:
+        old = self._session
+        self._session = await self._open_session(record)
+        self._session.agent.ask_continue = None if self._desk.ask is None else self._ask_continue
+        self._last_usage = None
+        await old.jobs.close()
+        await asyncio.to_thread(old.record.close)
+
+    async def sessions(self) -> Sequence[SessionView]:
+        found = await asyncio.to_thread(self._store.list, None)
+        return [
+            SessionView(
+                session_id=info.session_id,
+                name=info.name,
+                changed_at=info.changed_at,
+                turns=info.turns,
+                first_prompt=info.first_prompt,
+                workspace=info.workspace,
+            )
+            for info in found
+        ]
+
+    async def rename(self, name: str) -> None:
+        await self._session.record.rename(name)
+
+    async def compact(self, focus: str) -> str:
+        try:
+            report = await self.agent.compact(focus)
+        except AgentTuiError as error:
+            return str(error)
+        return (
+            report.problem
+            or f"Compacted: about {report.tokens_before:,} tokens before, {report.tokens_after:,} now."
+        )
+
+    def tools(self) -> Sequence[ToolView]:
+        return [ToolView(s.name, s.description, self._tools.origin(s.name)) for s in self._tools.specs()]
+
+    def rules(self) -> Sequence[RuleView]:
+        views: list[RuleView] = []
+        for rule in self._policy.rules():
+            where = f"{rule.origin.file}:{rule.origin.line}" if rule.origin.file else "this session"
+            views.append(
+                RuleView(
+                    rule_id=rule.rule_id,
+                    decision=rule.effect.value,
+                    text=rule.text,
+                    scope=rule.origin.layer.value,
+                    where=where,
+                    removable=bool(rule.grant_id),
+                )
+            )
+        return views
+
+    def remove_rule(self, rule_id: str) -> str:
+        try:
+            gone = self._policy.remove(rule_id)
+        except OSError as error:
+            return f"The grant cannot be removed: {error}"
+        return (
+            f"Revoked: {gone.pattern}"
+            if gone
+            else f"No grant has the id {rule_id!r}; rules of a file are edited there."
+        )
+
+    def check_command(self, command: str) -> str:
+        from agent_tui.permissions.commands import explain_command
+
+        return explain_command(self._policy, command, cwd=self._workspace)
+
+    async def full_output(self, call_id: str) -> ReplayBlock | None:
+        return await asyncio.to_thread(self._session.record.full_output, call_id)
+
+    def prompt_history(self) -> Sequence[str]:
+        return self._history.read()
+
+    def remember_prompt(self, text: str) -> None:
+        if self._persistent:
+            self._history.append(text)
+
+    async def aclose(self) -> None:
+        started = time.monotonic()
+        self.agent.cancel()
+        await self._session.jobs.close()
+        await asyncio.to_thread(self._session.record.close)
+        async with asyncio.timeout(max(0.1, 2 - (time.monotonic() - started))):
+            await self.agent.provider.aclose()
+
+
+def git_branch(workspace: Path) -> str:
+    """Give the branch by reading `.git/HEAD`; "" when there is none. Runs no program."""
+    for folder in (workspace, *workspace.parents):
+        head = folder / ".git" / "HEAD"
+        try:
+            text = head.read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            continue
+        return text.removeprefix("ref: refs/heads/") if text.startswith("ref: ") else text[:8]
+    return ""
