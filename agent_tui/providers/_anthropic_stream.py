@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Literal
 
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import BadResponse, StreamCut
@@ -17,6 +17,7 @@ from agent_tui.protocol.messages import (
     TokenUsage,
     ToolUseBlock,
 )
+from agent_tui.providers._fields import integer, obj, string
 from agent_tui.providers.base import Delta, TextPiece, ThinkingPiece, ToolCallPiece
 
 _Kind = Literal["text", "thinking", "redacted_thinking", "tool_use", "other"]
@@ -90,19 +91,22 @@ class MessageFold:
             case "content_block_start":
                 return self._start(event)
             case "content_block_stop":
-                block = self._by_index.get(_index(event))
+                block = self._by_index.get(integer(event, "index"))
                 if block is not None:
                     block.is_closed = True
             case "message_start":
-                self._count(_object(_object(event, "message"), "usage"))
+                self._count(obj(obj(event, "message"), "usage"))
             case "message_delta":
-                self._stop = _string(_object(event, "delta"), "stop_reason") or self._stop
-                self._count(_object(event, "usage"))
+                self._stop = string(obj(event, "delta"), "stop_reason") or self._stop
+                self._count(obj(event, "usage"))
             case "message_stop":
                 self._stopped = True
             case _:
                 pass
         return ()
+
+    def done(self) -> None:
+        """Do nothing: a reply of this API says itself when it ends."""
 
     def finish(self) -> Sequence[Delta]:
         """Give nothing: no event is held back."""
@@ -117,8 +121,8 @@ class MessageFold:
         for index, block in enumerate(content):
             deltas.extend(self._start({"index": index, "content_block": block}))
             self._blocks[-1].is_closed = True
-        self._count(_object(body, "usage"))
-        self._stop = _string(body, "stop_reason")
+        self._count(obj(body, "usage"))
+        self._stop = string(body, "stop_reason")
         self._stopped = True
         return deltas
 
@@ -163,41 +167,41 @@ class MessageFold:
         return "tool_use" if any(isinstance(block, ToolUseBlock) for block in content) else "end_turn"
 
     def _start(self, event: JsonObject) -> Sequence[Delta]:
-        index, given = _index(event), _object(event, "content_block")
+        index, given = integer(event, "index"), obj(event, "content_block")
         kind = given.get("type")
         block = _Open(
             kind=kind if kind in {"text", "thinking", "redacted_thinking", "tool_use"} else "other",  # type: ignore[arg-type]
-            id=_string(given, "id"),
-            name=_string(given, "name"),
-            data=_string(given, "data"),
-            signature=_string(given, "signature"),
-            given=_object(given, "input") or None,
+            id=string(given, "id"),
+            name=string(given, "name"),
+            data=string(given, "data"),
+            signature=string(given, "signature"),
+            given=obj(given, "input") or None,
         )
         self._blocks.append(block)
         self._by_index[index] = block
-        text = _string(given, "text") or _string(given, "thinking")
+        text = string(given, "text") or string(given, "thinking")
         if block.kind == "tool_use":
             return (ToolCallPiece(block.id, block.name),)
         return self._add(block, text)
 
     def _delta(self, event: JsonObject) -> Sequence[Delta]:
-        delta = _object(event, "delta")
+        delta = obj(event, "delta")
         match delta.get("type"):
             case "text_delta":
-                return self._add(self._target(event, "text"), _string(delta, "text"))
+                return self._add(self._target(event, "text"), string(delta, "text"))
             case "thinking_delta":
-                return self._add(self._target(event, "thinking"), _string(delta, "thinking"))
+                return self._add(self._target(event, "thinking"), string(delta, "thinking"))
             case "signature_delta":
-                self._target(event, "thinking").signature += _string(delta, "signature")
+                self._target(event, "thinking").signature += string(delta, "signature")
                 return ()
             case "input_json_delta":
-                return self._add(self._target(event, "tool_use"), _string(delta, "partial_json"))
+                return self._add(self._target(event, "tool_use"), string(delta, "partial_json"))
             case _:
                 return ()
 
     def _target(self, event: JsonObject, kind: _Kind) -> _Open:
         """Find the block a delta belongs to; text and reasoning may come without their start."""
-        block = self._by_index.get(_index(event))
+        block = self._by_index.get(integer(event, "index"))
         if block is not None:
             if block.kind not in {kind, "other"}:
                 raise BadResponse(f"the stream sent {kind} for a block of {block.kind}")
@@ -206,7 +210,7 @@ class MessageFold:
             raise BadResponse("the stream sent arguments of a call that never began")
         block = _Open(kind=kind)
         self._blocks.append(block)
-        self._by_index[_index(event)] = block
+        self._by_index[integer(event, "index")] = block
         return block
 
     def _add(self, block: _Open, text: str) -> Sequence[Delta]:
@@ -225,22 +229,7 @@ class MessageFold:
 
     def _count(self, usage: JsonObject) -> None:
         """Take counts over; later ones are totals, not additions."""
-        details = _object(usage, "output_tokens_details")
+        details = obj(usage, "output_tokens_details")
         for name, value in (*usage.items(), *details.items()):
             if isinstance(value, int) and not isinstance(value, bool):
                 self._usage[name] = value
-
-
-def _index(event: JsonObject) -> int:
-    value = event.get("index")
-    return value if isinstance(value, int) else 0
-
-
-def _object(event: JsonObject, key: str) -> JsonObject:
-    value = event.get(key)
-    return cast(JsonObject, value) if isinstance(value, dict) else {}
-
-
-def _string(event: JsonObject, key: str) -> str:
-    value = event.get(key)
-    return value if isinstance(value, str) else ""

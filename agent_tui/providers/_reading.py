@@ -29,6 +29,10 @@ class Fold(Protocol):
         """Take a reply that came as one JSON body. Raises BadResponse."""
         ...
 
+    def done(self) -> None:
+        """Take the server's word that the stream is complete."""
+        ...
+
     def finish(self) -> Sequence[Delta]:
         """Take the end of the stream; give what was held back."""
         ...
@@ -89,6 +93,7 @@ async def read_reply(
 def take(data: bytes, fold: Fold, server: failures.Server, *, is_last: bool = False) -> Sequence[Delta]:
     """Feed the data of one event. `is_last` marks what the end of the stream may have cut."""
     if data == _DONE:
+        fold.done()
         return ()
     try:
         events = parse_objects(data)

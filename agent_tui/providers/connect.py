@@ -1,0 +1,223 @@
+"""Chooses a provider and model by what the person named and which keys there are, and makes it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.errors import AuthError, UsageError
+from agent_tui.providers._warm import load_sdk
+from agent_tui.providers.base import Provider
+from agent_tui.providers.keys import find_key
+from agent_tui.providers.models import ModelTable, load_table
+from agent_tui.providers.offline import MODEL as OFFLINE_MODEL
+from agent_tui.providers.offline import OfflineProvider
+from agent_tui.providers.profiles import PROFILES, Profile, normal_base_url, profile_for
+from agent_tui.providers.retry import RetryingProvider, RetryPolicy
+
+ANTHROPIC_PLATFORMS = ("anthropic", "bedrock", "vertex")
+PROVIDERS = (*ANTHROPIC_PLATFORMS, *PROFILES, "offline")
+
+
+@dataclass(frozen=True)
+class ProviderSpec:
+    """What the person asked for; every field may be empty.
+
+    `overrides` are rows of the model table by name. `api` picks chat completions or the responses API of an
+    OpenAI-compatible server; "" leaves it to the table. `pace_s` slows the offline model's words.
+    """
+
+    provider: str = ""
+    model: str = ""
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    key_command: str = ""
+    key_file: Path | None = None
+    fallbacks: tuple[str, ...] = ()
+    api: Literal["", "chat", "responses"] = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    overrides: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    policy: RetryPolicy = RetryPolicy()
+    pace_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What will be asked, and why, for the status line."""
+
+    provider: str
+    model: str
+    base_url: str
+    reason: str
+
+
+def choose(
+    spec: ProviderSpec, *, environ: Mapping[str, str] | None = None, table: ModelTable | None = None
+) -> Choice:
+    """Decide without connecting: what was named, else by the keys in the environment, else offline.
+
+    Raises UsageError for a provider that does not exist, and when a model must be named.
+    """
+    env = os.environ if environ is None else environ
+    rows = table or load_table(spec.overrides)
+    provider, reason = _provider(spec, env)
+    if provider not in PROVIDERS:
+        raise UsageError(f"No provider named {provider!r}; there are {', '.join(PROVIDERS)}.")
+    if provider == "offline":
+        return Choice(provider, OFFLINE_MODEL, "", reason)
+    if provider in ANTHROPIC_PLATFORMS:
+        base_url = spec.base_url or env.get("ANTHROPIC_BASE_URL", "")
+        return Choice(provider, spec.model or rows.default_model("anthropic"), base_url.rstrip("/"), reason)
+    base_url = spec.base_url or (env.get("OPENAI_BASE_URL", "") if provider == "openai" else "")
+    profile = profile_for(provider, base_url)
+    model = spec.model or rows.default_model(profile.name)
+    url = normal_base_url(base_url or profile.base_url)
+    if not model:
+        raise UsageError(
+            f"Which model of {url}? Name one with --model; `agent-tui models --base-url {url}` lists them."
+        )
+    return Choice(provider, model, url, reason)
+
+
+def _provider(spec: ProviderSpec, env: Mapping[str, str]) -> tuple[str, str]:
+    if spec.provider:
+        return spec.provider, "named"
+    if spec.base_url:
+        return "openai", "by the base URL"
+    if spec.model:
+        named = _by_model(spec.model)
+        if named:
+            return named, "by the model's name"
+    for variable in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        if env.get(variable):
+            return "anthropic", f"by {variable}"
+    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        if env.get(variable):
+            return "openai", f"by {variable}"
+    return "offline", "no key is set"
+
+
+def _by_model(model: str) -> str:
+    """The provider whose own models begin like this; "" when it cannot be told."""
+    if model == OFFLINE_MODEL:
+        return "offline"
+    if model.startswith("claude-"):
+        return "anthropic"
+    if model.startswith(("gpt-", "o1", "o3", "o4")) and "/" not in model and ":" not in model:
+        return "openai"
+    return ""
+
+
+def connect(spec: ProviderSpec, *, environ: Mapping[str, str] | None = None) -> RetryingProvider:
+    """Make the chosen provider, with retries and fallback models; no request is sent yet.
+
+    Imports no SDK. A key command may take up to 30 s: call from a thread when a screen is running. Raises
+    UsageError, AuthError.
+    """
+    env = os.environ if environ is None else environ
+    table = load_table(spec.overrides)
+    choice = choose(spec, environ=env, table=table)
+    models = [choice.model, *(name for name in spec.fallbacks if name != choice.model)]
+    if choice.provider == "offline":
+        made: Sequence[Provider] = [OfflineProvider(pace_s=spec.pace_s)]
+    elif choice.provider in ANTHROPIC_PLATFORMS:
+        made = _anthropic(spec, choice, models, table, env)
+    else:
+        made = _openai(spec, choice, models, table, env)
+    return RetryingProvider(made[0], fallbacks=made[1:], policy=spec.policy)
+
+
+def _anthropic(
+    spec: ProviderSpec, choice: Choice, models: Sequence[str], table: ModelTable, env: Mapping[str, str]
+) -> list[Provider]:
+    from agent_tui.providers.anthropic import (
+        AnthropicProvider,
+    )  # 40 ms of CPU with its parts, only when chosen
+
+    platform: Literal["anthropic", "bedrock", "vertex"] = "anthropic"
+    if choice.provider == "bedrock" or choice.provider == "vertex":
+        platform = choice.provider
+    key, token = spec.api_key, ""
+    if not key and platform == "anthropic":
+        found = find_key(
+            "anthropic",
+            ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+            environ=env,
+            command=spec.key_command,
+            key_file=spec.key_file,
+        )
+        if found is None and not _is_loopback(choice.base_url):
+            raise AuthError("There is no key for Anthropic. Set ANTHROPIC_API_KEY, or store one with /login.")
+        if found is not None and found.source == "ANTHROPIC_AUTH_TOKEN":
+            token = found.value
+        elif found is not None:
+            key = found.value
+    return [
+        AnthropicProvider(
+            table.facts("anthropic", model),
+            api_key=key,
+            auth_token=token,
+            base_url=choice.base_url,
+            platform=platform,
+            headers=spec.headers,
+        )
+        for model in models
+    ]
+
+
+def _openai(
+    spec: ProviderSpec, choice: Choice, models: Sequence[str], table: ModelTable, env: Mapping[str, str]
+) -> list[Provider]:
+    from agent_tui.providers.openai_compatible import OpenAICompatibleProvider  # only when chosen
+
+    profile = profile_for(choice.provider, choice.base_url)
+    key = spec.api_key or _openai_key(spec, choice, profile, env)
+    return [
+        OpenAICompatibleProvider(
+            table.facts(profile.name, model),
+            profile=profile,
+            api_key=key,
+            base_url=choice.base_url,
+            api=spec.api,
+            headers=spec.headers,
+        )
+        for model in models
+    ]
+
+
+def _openai_key(spec: ProviderSpec, choice: Choice, profile: Profile, env: Mapping[str, str]) -> str:
+    if profile.is_local and not spec.key_command:
+        return ""
+    found = find_key(
+        profile.name if profile.name in PROFILES else "openai",
+        profile.key_variables,
+        environ=env,
+        command=spec.key_command,
+        key_file=spec.key_file,
+    )
+    if found is not None:
+        return found.value
+    if profile.name in PROFILES and not profile.is_local:
+        raise AuthError(
+            f"There is no key for {profile.title}. Set {profile.key_variables[0]}, or store one with /login."
+        )
+    return ""
+
+
+def _is_loopback(base_url: str) -> bool:
+    return base_url.split("://", 1)[-1].startswith(("127.", "localhost", "[::1]"))
+
+
+def warm_up(provider: str) -> None:
+    """Import the SDK a provider needs, about a second of CPU; call it in a thread. Others than these need none."""
+    if provider in ANTHROPIC_PLATFORMS:
+        load_sdk("anthropic")
+    elif provider in PROFILES:
+        load_sdk("openai")
+
+
+def with_model(spec: ProviderSpec, model: str) -> ProviderSpec:
+    """Give the spec with another model, as /model sets it."""
+    return replace(spec, model=model)

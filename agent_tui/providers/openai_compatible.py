@@ -1,0 +1,157 @@
+"""OpenAI and every server that speaks chat completions (or the responses API), through the official SDK."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Literal, cast
+
+from agent_tui.protocol.errors import BadResponse, StreamCut
+from agent_tui.providers import _failures as failures
+from agent_tui.providers._chat_request import build_chat_body, used_ids
+from agent_tui.providers._chat_stream import ChatFold
+from agent_tui.providers._reading import Fold, read_reply
+from agent_tui.providers._responses_request import build_responses_body
+from agent_tui.providers._responses_stream import ResponseFold
+from agent_tui.providers._warm import load_sdk
+from agent_tui.providers.base import Delta, ModelInfo, ProviderRequest
+from agent_tui.providers.models import ModelFacts
+from agent_tui.providers.profiles import COMPATIBLE, Profile
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, AsyncStream
+    from openai._response import (  # no public name; used for types only
+        AsyncAPIResponse,
+        AsyncResponseContextManager,
+    )
+    from openai.types.chat import ChatCompletionChunk
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+    from openai.types.responses import ResponseStreamEvent
+    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+
+    _Pending = (
+        AsyncResponseContextManager[AsyncAPIResponse[AsyncStream[ChatCompletionChunk]]]
+        | AsyncResponseContextManager[AsyncAPIResponse[AsyncStream[ResponseStreamEvent]]]
+    )
+
+REQUEST_TIMEOUT_S = 600.0
+CONNECT_TIMEOUT_S = 15.0
+
+
+class OpenAICompatibleProvider:
+    """Asks a model of an OpenAI-compatible server once per `stream`.
+
+    `base_url` is what `/chat/completions` follows (see `profiles.normal_base_url`). `api` "" takes what the table
+    says of the model; models that OpenAI itself serves and the table does not know use the responses API.
+    """
+
+    def __init__(
+        self,
+        facts: ModelFacts,
+        *,
+        profile: Profile = COMPATIBLE,
+        base_url: str = "",
+        api_key: str = "",
+        api: Literal["", "chat", "responses"] = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = profile.name if profile is not COMPATIBLE else "openai"
+        self.info: ModelInfo = facts.info
+        self.model = facts.info.name
+        self.context_tokens = facts.info.context_tokens or 0
+        self._facts, self._profile = facts, profile
+        self._base_url = base_url or profile.base_url
+        self._api_key = api_key
+        self._responses = (
+            api or facts.api or ("responses" if profile.name == "openai" else "chat")
+        ) == "responses"
+        self._headers = {**profile.headers, **(headers or {})}
+        self._made: AsyncOpenAI | None = None
+        hint = (
+            f"Check {profile.key_variables[0]}, or store a key with /login." if profile.key_variables else ""
+        )
+        self._server = failures.Server(
+            name=profile.title if profile is not COMPATIBLE else f"The server at {self._base_url}",
+            base_url=self._base_url,
+            key_hint=hint or "Check what key the server wants.",
+            model=self.model,
+            secrets=(api_key,),
+        )
+
+    @asynccontextmanager
+    async def stream(self, request: ProviderRequest) -> AsyncGenerator[AsyncIterator[Delta]]:
+        """Send the request; the deltas end in Completed. Raises the errors of `Provider.stream`."""
+        client = await self._client()
+        pending, fold = self._send(client, request)
+        with self._errors():
+            async with (
+                pending as response,
+                aclosing(read_reply(response.iter_bytes(), fold, self._server)) as deltas,
+            ):
+                yield deltas
+
+    def _send(self, client: "AsyncOpenAI", request: ProviderRequest) -> tuple["_Pending", Fold]:
+        ids = used_ids(request.messages)
+        if self._responses:
+            body = build_responses_body(request, self._facts, provider=self.name)
+            response_fold = ResponseFold(provider=self.name, model=self.model, used_ids=ids)
+            responses = client.responses.with_streaming_response
+            return responses.create(**cast("ResponseCreateParamsStreaming", body)), response_fold
+        body = build_chat_body(request, self._facts, self._profile, provider=self.name)
+        extra = {key: body.pop(key) for key in ("reasoning",) if key in body}  # not in the SDK's types
+        tools = {tool.name for tool in request.tools}
+        fold = ChatFold(provider=self.name, model=self.model, used_ids=ids, tools=tools)
+        chat = client.chat.completions.with_streaming_response
+        return chat.create(**cast("CompletionCreateParamsStreaming", body), extra_body=extra or None), fold
+
+    async def models(self) -> Sequence[str]:
+        """List the models the server offers. Raises ProviderError."""
+        client = await self._client()
+        with self._errors():
+            return [model.id async for model in client.models.list()]
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        if self._made is not None:
+            client, self._made = self._made, None
+            await client.close()
+
+    @contextmanager
+    def _errors(self) -> Generator[None]:
+        """Turn the SDK's errors into ours."""
+        import httpx2
+        import openai
+
+        try:
+            yield
+        except openai.APIStatusError as error:
+            body = error.body if error.body is not None else error.response.text
+            raise failures.from_status(
+                self._server, error.status_code, body, error.response.headers
+            ) from error
+        except openai.APIConnectionError as error:
+            raise failures.from_network(self._server, error) from error
+        except httpx2.TransportError as error:
+            words = str(error) or type(error).__name__
+            raise StreamCut(
+                self._server.clean(f"The connection to {self._server.name} broke: {words}")
+            ) from error
+        except openai.OpenAIError as error:
+            raise BadResponse(self._server.clean(f"The request cannot be sent: {error}")) from error
+
+    async def _client(self) -> "AsyncOpenAI":
+        if self._made is None:
+            await asyncio.to_thread(load_sdk, "openai")
+            self._made = self._make_client()
+        return self._made
+
+    def _make_client(self) -> "AsyncOpenAI":
+        import httpx2
+        import openai
+
+        return openai.AsyncOpenAI(
+            api_key=self._api_key or "none",  # a server without keys ignores it; the SDK wants one
+            base_url=self._base_url,
+            timeout=httpx2.Timeout(REQUEST_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            max_retries=0,
+            default_headers=self._headers,
+        )
