@@ -113,7 +113,9 @@ class Supervisor:
             if order.report_fd >= 0:
                 failed_w = self._clear_nine(order, failed_w)
                 os.dup2(order.report_fd, 9)
-            keep = {0, 1, 2, failed_w, *order.pass_fds} | ({9} if order.report_fd >= 0 else set())
+            keep = {0, 1, 2, failed_w, *order.pass_fds}
+            if order.report_fd >= 0:
+                keep.add(9)
             for number in keep - {failed_w}:
                 os.set_inheritable(number, True)
             for number in range(3, 256):
