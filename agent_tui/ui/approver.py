@@ -26,6 +26,8 @@ class ApprovalHost(Protocol):
 
     def when_typing_stops(self, then: Callable[[], None]) -> None: ...
 
+    def make_round(self) -> Round: ...
+
     def make_approval(self, round_: Round) -> ApprovalScreen: ...
 
 
@@ -68,7 +70,7 @@ class ScreenApprover:
 
     def _join(self, requests: Sequence[PermissionRequest], answered: asyncio.Event) -> Round:
         if self._round is None:
-            self._round = Round()
+            self._round = self._host.make_round()
             self._round.append(requests, answered)
             self._begin()
         else:

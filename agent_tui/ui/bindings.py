@@ -27,6 +27,7 @@ ACTIONS: dict[str, dict[str, str]] = {
         "new_session": "start a new session",
         "compact": "compact the context",
         "palette": "command palette",
+        "approvals": "open the calls that wait for a decision",
         "help": "show this sheet",
     },
     "prompt": {
@@ -140,6 +141,7 @@ DEFAULTS: dict[str, dict[str, str]] = {
         "ctrl+x n": "new_session",
         "ctrl+x c": "compact",
         "ctrl+x /": "palette",
+        "ctrl+x a": "approvals",
         "ctrl+x h": "help",
         "f1": "help",
     },

@@ -27,7 +27,14 @@ class Confirm(Dialog[bool]):
     """
 
     def __init__(
-        self, keys: Keymap, title: str, message: str, *, yes: str = "Yes", no: str = "No", danger: bool = False
+        self,
+        keys: Keymap,
+        title: str,
+        message: str,
+        *,
+        yes: str = "Yes",
+        no: str = "No",
+        danger: bool = False,
     ) -> None:
         super().__init__(keys)
         self._title, self._message = title, message

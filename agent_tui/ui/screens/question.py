@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -42,8 +43,16 @@ class QuestionScreen(Dialog[Answers | None]):
     }
     """
 
-    def __init__(self, keys: Keymap, questions: Sequence[Question]) -> None:
+    def __init__(
+        self,
+        keys: Keymap,
+        questions: Sequence[Question],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        grace_s: float = 0.5,
+    ) -> None:
         super().__init__(keys)
+        self._clock, self._ready_at = clock, clock() + grace_s
         self._questions = list(questions)
         self._answers: Answers = [[] for _ in self._questions]
         self._at = 0
@@ -89,7 +98,9 @@ class QuestionScreen(Dialog[Answers | None]):
 
     def _draw(self) -> None:
         chosen = self._answers[self._at]
-        self._rows.set_rows([self._row(option.label, option.description, chosen) for option in self._question.options])
+        self._rows.set_rows(
+            [self._row(option.label, option.description, chosen) for option in self._question.options]
+        )
 
     def _row(self, label: str, description: str, chosen: Sequence[str]) -> Content:
         if self._question.multiple:
@@ -101,6 +112,8 @@ class QuestionScreen(Dialog[Answers | None]):
     def on_editor_act(self, event: Editor.Act) -> None:
         """Take or leave the free answer."""
         event.stop()
+        if self._clock() < self._ready_at:
+            return
         match event.action:
             case "accept":
                 if text := self._field.text.strip():
@@ -122,7 +135,11 @@ class QuestionScreen(Dialog[Answers | None]):
         return self._answers[self._at] if self._question.multiple else []
 
     def on_key(self, event: events.Key) -> None:
-        """Take Tab and Space besides the keys of every list."""
+        """Take Tab and Space besides the keys of every list; what was typed ahead answers nothing."""
+        if self._clock() < self._ready_at:
+            if event.key not in ("ctrl+c", "ctrl+q"):
+                event.stop()
+            return
         if event.key == "tab":
             event.stop()
             self._field.focus()

@@ -57,7 +57,9 @@ class RulesScreen(Dialog[None]):
         self._rules = list(self._read())
         width = max((len(rule.text) for rule in self._rules), default=0)
         rows = [_row(rule, min(width, 44)) for rule in self._rules]
-        self._rows.set_rows(rows or [Content.styled("No rules: everything that is not read-only asks.", "$muted")])
+        self._rows.set_rows(
+            rows or [Content.styled("No rules: everything that is not read-only asks.", "$muted")]
+        )
 
     def act(self, action: str) -> None:
         """Move, revoke or close."""

@@ -112,7 +112,11 @@ class Banner(Widget):
         """Draw the sentence."""
         what = "1 call waits" if self._count == 1 else f"{self._count} calls wait"
         how = "Enter opens" if self._on_empty else "empty the prompt and press Enter, or click here"
-        return spans(("◆ ", "bold $warning"), (f"{what} for your decision", "bold"), (f"  {how} · Esc stops the turn", "$muted"))
+        return spans(
+            ("◆ ", "bold $warning"),
+            (f"{what} for your decision", "bold"),
+            (f"  {how} · Esc stops the turn", "$muted"),
+        )
 
     def on_click(self, event: events.Click) -> None:
         """Open the round."""

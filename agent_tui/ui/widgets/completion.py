@@ -61,7 +61,9 @@ class Completion(Rows):
     Completion { display: none; height: auto; max-height: 10; background: $surface; padding: 0 1; }
     """
 
-    def __init__(self, prompt: Prompt, registry: Registry, host: CommandHost, *, id: str | None = None) -> None:
+    def __init__(
+        self, prompt: Prompt, registry: Registry, host: CommandHost, *, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self._prompt = prompt
         self._registry = registry
@@ -172,7 +174,9 @@ def _command_item(match: Match[Command], width: int) -> Item:
     command = match.item
     name = Content("/") + matched(command.name, match.positions)
     usage = Content.styled(f" {command.usage}", "$muted") if command.usage else Content("")
-    head = (name + usage).pad_right(max(1, width - len(command.name) - len(command.usage) - (2 if command.usage else 1)))
+    head = (name + usage).pad_right(
+        max(1, width - len(command.name) - len(command.usage) - (2 if command.usage else 1))
+    )
     row = head + Content.styled(command.summary, "$muted")
     return Item(f"/{command.name}{' ' if command.needs_args else ''}", row, sends=not command.needs_args)
 

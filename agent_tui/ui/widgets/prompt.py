@@ -41,6 +41,7 @@ class Prompt(Editor, inherit_bindings=False):
             self.after_turn = after_turn
 
     def __init__(self, keys: Keymap, *, id: str | None = None) -> None:
+        self.chips = Chips()  # the base class sets the selection, whose watcher asks for chips
         super().__init__(
             keys,
             ("prompt", "edit", "global"),
@@ -48,7 +49,6 @@ class Prompt(Editor, inherit_bindings=False):
             placeholder="Ask anything  ·  / commands  ·  @ files  ·  ? keys",
         )
         self.past = PromptHistory()
-        self.chips = Chips()
         self.busy = False
         self.has_queue = False
         self.popup: Callable[[str], bool] | None = None

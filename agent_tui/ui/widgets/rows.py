@@ -147,9 +147,9 @@ class Rows(ScrollView):
         if not 0 <= index < len(self._rows):
             return Strip.blank(width, style.rich_style)
         if index == self._cursor:
-            style += self.get_visual_style("rows--cursor", partial=True)
+            style = self.get_visual_style("rows--cursor")
         elif index in self._marked:
-            style += self.get_visual_style("rows--marked", partial=True)
+            style = self.get_visual_style("rows--marked")
         row = self._rows[index].truncate(width, ellipsis=True)
         return Visual.to_strips(self, row, width, 1, style, pad=True)[0]
 

@@ -117,13 +117,17 @@ def right_segments(status: StatusView) -> list[Segment]:
     spent = status.input_tokens + status.output_tokens + status.cache_read_tokens
     if spent:
         cached = f" {tokens(status.cache_read_tokens)} cached" if status.cache_read_tokens else ""
-        counts = f"{tokens(status.input_tokens)} in {tokens(status.output_tokens)} out{cached} Σ{tokens(spent)}"
+        counts = (
+            f"{tokens(status.input_tokens)} in {tokens(status.output_tokens)} out{cached} Σ{tokens(spent)}"
+        )
         found.append(Segment(Content(counts), 40))
     if cost := money(status.cost_usd):
         found.append(Segment(Content(cost), 70))
     if status.sandbox:
         weak = status.sandbox.lower() in ("none", "off", "weak")
-        found.append(Segment(Content.styled(f"sandbox {status.sandbox}", "$warning" if weak else "$muted"), 50))
+        found.append(
+            Segment(Content.styled(f"sandbox {status.sandbox}", "$warning" if weak else "$muted"), 50)
+        )
     if status.branch:
         found.append(Segment(Content(f"⎇ {clean_line(status.branch)}"), 60))
     if name := status.session_name or status.session_id[:8]:

@@ -122,7 +122,9 @@ class Lasting:
         scope = SCOPE_WORDS[self.scope]
         if self.confirming:
             return f"{verb} {text.strip()} for {scope}: Enter again stores it · Tab changes the scope · Esc leaves"
-        return f"{verb}{many} for {scope} · covers {hit} of {total} · Tab changes the scope · Enter · Esc leaves"
+        return (
+            f"{verb}{many} for {scope} · covers {hit} of {total} · Tab changes the scope · Enter · Esc leaves"
+        )
 
     def accept(self, pattern: str) -> bool:
         """Take the pattern of the present target; tell whether all are chosen."""

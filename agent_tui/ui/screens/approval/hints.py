@@ -54,7 +54,10 @@ class Hints(Widget):
 
     def render(self) -> Content:
         """Draw what fits."""
-        parts = [spans((key, "bold $accent"), " ", (word, "$foreground")) for _, _, (key, word, _) in self._placed()]
+        parts = [
+            spans((key, "bold $accent"), " ", (word, "$foreground"))
+            for _, _, (key, word, _) in self._placed()
+        ]
         return Content("  ").join(parts)
 
     def on_click(self, event: events.Click) -> None:

@@ -41,7 +41,11 @@ def one_line(row: Row) -> str:
 def call_row(row: Row, *, name_width: int, group: str = "") -> Content:
     """Draw one call: state, tool, target, then what is special about it."""
     mark, style = _MARKS[row.state]
-    parts: list[tuple[str, str] | str] = [(f"{mark} ", style), (call_name(row).ljust(name_width), "bold"), "  "]
+    parts: list[tuple[str, str] | str] = [
+        (f"{mark} ", style),
+        (call_name(row).ljust(name_width), "bold"),
+        "  ",
+    ]
     if row.risk is Risk.HIGH:
         parts.append(("HIGH ", "bold $error"))
     parts.append(one_line(row))
@@ -74,7 +78,13 @@ def group_row(group: PermissionGroup, round_: Round, total: int) -> Content:
     count = len(group.calls)
     many = f"  ×{count}" if total > 1 or count > 1 else ""
     risk = ("  HIGH", "bold $error") if group.risk is Risk.HIGH else ("", "")
-    return spans((f"{mark} ", style), group_label(group), (many, "$accent"), risk, (_group_scope(group, round_), "$muted"))
+    return spans(
+        (f"{mark} ", style),
+        group_label(group),
+        (many, "$accent"),
+        risk,
+        (_group_scope(group, round_), "$muted"),
+    )
 
 
 def group_label(group: PermissionGroup) -> str:
@@ -132,13 +142,20 @@ def single_headline(row: Row, width: int) -> Content:
     """Draw the title of a screen for one call."""
     mark, style = _MARKS[row.state]
     head = spans(
-        ("Allow this? " if row.state == "open" else f"{mark} ", "bold $accent" if row.state == "open" else style),
+        (
+            "Allow this? " if row.state == "open" else f"{mark} ",
+            "bold $accent" if row.state == "open" else style,
+        ),
         (call_name(row), "bold"),
         "  ",
         one_line(row),
     )
     risk = Content.styled("  HIGH", "bold $error") if row.risk is Risk.HIGH else Content("")
-    origin = Content.styled(f"  ↳ {clean_line(row.request.origin)}", "$accent") if row.request.origin else Content("")
+    origin = (
+        Content.styled(f"  ↳ {clean_line(row.request.origin)}", "$accent")
+        if row.request.origin
+        else Content("")
+    )
     tail = risk + origin
     room = max(4, width - tail.cell_length)
     return head.truncate(room, ellipsis=True) + tail
@@ -152,7 +169,11 @@ def group_key(row: Row, mode: str) -> str:
         case "tool":
             return call_name(row)
         case "file":
-            paths = [p.target for p in row.request.permissions if p.kind in (PermissionKind.WRITE, PermissionKind.READ)]
+            paths = [
+                p.target
+                for p in row.request.permissions
+                if p.kind in (PermissionKind.WRITE, PermissionKind.READ)
+            ]
             return paths[0] if paths else "no file"
         case "agent":
             return row.request.origin or "main agent"

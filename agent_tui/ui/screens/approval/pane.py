@@ -50,7 +50,11 @@ class TextSource:
         """Fit the lines to `width` cells."""
         self._width = width
         if wrap:
-            self._rows = [row for line in self._lines for row in (line.fold(width) if line.cell_length > width else [line])]
+            self._rows = [
+                row
+                for line in self._lines
+                for row in (line.fold(width) if line.cell_length > width else [line])
+            ]
         else:
             self._rows = self._lines
         return len(self._rows)
@@ -166,5 +170,7 @@ class Pane(ScrollView):
         for start, source in zip(reversed(self._starts), reversed(self._sources), strict=True):
             if start <= row < self._total:
                 strip = source.strip(row - start, self, style)
-                return strip.crop(self._shift, self._shift + width).extend_cell_length(width, style.rich_style)
+                return strip.crop(self._shift, self._shift + width).extend_cell_length(
+                    width, style.rich_style
+                )
         return Strip.blank(width, style.rich_style)

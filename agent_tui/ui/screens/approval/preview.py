@@ -33,7 +33,10 @@ _PART = {
 
 def command_of(request: PermissionRequest) -> str | None:
     """Give the shell text of a call that executes one, exactly as it will run; None for other calls."""
-    if not any(permission.kind is PermissionKind.EXECUTE for permission in request.permissions) and not request.parts:
+    if (
+        not any(permission.kind is PermissionKind.EXECUTE for permission in request.permissions)
+        and not request.parts
+    ):
         return None
     command = arguments_of(request).get("command")
     if isinstance(command, str):
@@ -140,7 +143,11 @@ def why(row: Row) -> list[Content]:
         lines.append(Content(clean(request.reason)))
     for permission in request.permissions:
         lines += _need(row, permission)
-        lasting = f"“always” would store {vis(permission.pattern)}" if permission.pattern else "it can only be allowed once"
+        lasting = (
+            f"“always” would store {vis(permission.pattern)}"
+            if permission.pattern
+            else "it can only be allowed once"
+        )
         lines.append(Content.styled(f"    {lasting}", "$muted"))
     lines += [Content(""), *_parts(request.parts)] if request.parts else []
     for one in request.decided:
@@ -153,7 +160,13 @@ def rule_place(rule: RuleRef | None) -> str:
     """Name a rule and where it stands."""
     if rule is None:
         return "by the mode"
-    where = f" ({clean(rule.file)}:{rule.line})" if rule.file and rule.line else f" ({clean(rule.file)})" if rule.file else ""
+    where = (
+        f" ({clean(rule.file)}:{rule.line})"
+        if rule.file and rule.line
+        else f" ({clean(rule.file)})"
+        if rule.file
+        else ""
+    )
     return f"{vis(rule.text)}{where}"
 
 

@@ -165,7 +165,13 @@ class Round:
                 self._set(row, permission, decision, scope, pattern)
 
     def decide_all(
-        self, decision: Decision, scope: Scope, now: float, grace_s: float, *, needs_look: Callable[[Row], bool]
+        self,
+        decision: Decision,
+        scope: Scope,
+        now: float,
+        grace_s: float,
+        *,
+        needs_look: Callable[[Row], bool],
     ) -> int:
         """Decide every undecided row; give how many were skipped because they must be looked at first.
 
@@ -258,4 +264,6 @@ class Round:
 
 
 def _released_by(decision: PermissionDecision, pattern: str) -> bool:
-    return decision.decided_by is DecidedBy.RULE and decision.rule is not None and decision.rule.text == pattern
+    return (
+        decision.decided_by is DecidedBy.RULE and decision.rule is not None and decision.rule.text == pattern
+    )

@@ -121,7 +121,7 @@ class ApprovalScreen(Dialog[None]):
 
     def rows_changed(self) -> None:
         """Show the round again, after rows came or went; the cursor stays on its call."""
-        if not self.is_mounted or not self.round.rows:
+        if not self.is_attached or not self.round.rows:
             return
         row = self.row
         self._order = labels.ordered(self.round.rows, self._grouping)
@@ -152,7 +152,9 @@ class ApprovalScreen(Dialog[None]):
         width = max(10, self.size.width - 4)
         single = len(self.round.rows) == 1
         row = self.round.rows[0]
-        self._title.update(labels.single_headline(row, width) if single else labels.headline(self.round, width))
+        self._title.update(
+            labels.single_headline(row, width) if single else labels.headline(self.round, width)
+        )
 
     def _draw_marks(self) -> None:
         row, group = self.row, self.group
@@ -221,7 +223,7 @@ class ApprovalScreen(Dialog[None]):
         self.call_after_refresh(self._draw_if_rows)
 
     def _draw_if_rows(self) -> None:
-        if self.round.rows and self.is_mounted:
+        if self.round.rows and self.is_attached:
             self._draw()
 
     def _fit(self) -> None:

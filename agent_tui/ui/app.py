@@ -1,0 +1,396 @@
+"""The program on screen: it paints at once and lets the core come after."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import App
+from textual.binding import BindingType
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static, TextArea
+
+from agent_tui.protocol.errors import AgentTuiError, ConfigError
+from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.ui.actions import AppActions
+from agent_tui.ui.commands.builtin import builtin_commands
+from agent_tui.ui.commands.registry import Command, Level, Registry
+from agent_tui.ui.crash import write_crash
+from agent_tui.ui.driver import TurnDriver
+from agent_tui.ui.files import FileIndex
+from agent_tui.ui.keymap import Keymap, load_keymap
+from agent_tui.ui.main_screen import MainScreen
+from agent_tui.ui.notify import Notifier
+from agent_tui.ui.palette import Palette
+from agent_tui.ui.render.safe import install
+from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.themes import BUILT_IN, NamedTheme, ThemeShelf, textual_theme
+from agent_tui.ui.transcript.view import Transcript
+from agent_tui.ui.widgets.activity import Activity, Banner, QueueView
+from agent_tui.ui.widgets.completion import Completion
+from agent_tui.ui.widgets.editor import Editor
+from agent_tui.ui.widgets.prompt import Prompt
+from agent_tui.ui.widgets.status import StatusLine
+
+if TYPE_CHECKING:
+    from agent_tui.ui.backend import Backend
+    from agent_tui.ui.link import Link
+
+TWICE_S = 2.0
+
+
+class AgentApp(App[int], inherit_bindings=False):
+    """The full-screen program. `backend_loader` is awaited after the first paint.
+
+    What is typed before the core is there is kept and sent then. A loader that raises AgentTuiError shows its
+    sentence; the program stays open so that it can be read.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(
+        self,
+        backend_loader: Callable[[], Awaitable[Backend]],
+        *,
+        settings: UiSettings | None = None,
+        initial_prompt: str = "",
+        commands: Sequence[Command] = (),
+    ) -> None:
+        super().__init__()
+        install()
+        self.settings = settings or UiSettings()
+        self._loader = backend_loader
+        self._initial_prompt = initial_prompt
+        self._start_notices: list[tuple[Level, str]] = []
+        self.keys = self._load_keys()
+        self.shelf = ThemeShelf(self.settings.theme_folders)
+        self.chosen_theme = self._first_theme()
+        self.palette: Palette = self.chosen_theme.palette
+        painted = textual_theme(self.chosen_theme)
+        self.register_theme(painted)
+        self.set_reactive(AgentApp.theme, painted.name)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.registry = Registry(builtin_commands())
+        for command in commands:
+            if refused := self.registry.register(command):
+                self._start_notices.append(("warning", refused))
+        self.driver = TurnDriver(self)
+        self.notifier = Notifier(self, self.settings.notify)
+        self._armed_by = ""
+        self._last_key_at = 0.0
+        self._last_escape_at = float("-inf")
+        self._link: Link | None = None
+        self.crash_message = ""
+        self._make_parts()
+
+    def _make_parts(self) -> None:
+        self.transcript = Transcript(self.palette, id="transcript", clock=self.settings.clock)
+        self.below = Static("", id="below", markup=False)
+        self.activity = Activity(clock=self.settings.clock)
+        self.queue_view = QueueView()
+        self.banner = Banner()
+        self.prompt = Prompt(self.keys, id="prompt")
+        self.actions = AppActions(self)
+        self.completion = Completion(self.prompt, self.registry, self.actions)
+        self.prompt.popup = self.completion.handle
+        self.status = StatusLine()
+
+    def _load_keys(self) -> Keymap:
+        if self.settings.keymap_file is None:
+            return Keymap()
+        try:
+            return load_keymap(self.settings.keymap_file)
+        except ConfigError as error:
+            self._start_notices.append(("error", f"{error} The default keys are used."))
+            return Keymap()
+
+    def _first_theme(self) -> NamedTheme:
+        try:
+            return self.shelf.load(self.settings.theme)
+        except ConfigError as error:
+            self._start_notices.append(("error", f"{error} The dark theme is used."))
+            return BUILT_IN["dark"]
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Give the variables of our own, for the stylesheet that Textual reads before a theme is chosen."""
+        return textual_theme(BUILT_IN["dark"]).variables
+
+    # Start and end
+
+    def get_default_screen(self) -> Screen[None]:
+        """Give the main screen."""
+        return MainScreen(
+            transcript=self.transcript,
+            below=self.below,
+            activity=self.activity,
+            queue=self.queue_view,
+            banner=self.banner,
+            completion=self.completion,
+            prompt=self.prompt,
+            status=self.status,
+        )
+
+    def on_mount(self) -> None:
+        """Paint, then begin to load the core."""
+        for level, text in self._start_notices:
+            self.notice(level, text)
+        self.call_after_refresh(lambda: self.run_worker(self._load(), group="load", exit_on_error=False))
+
+    async def _load(self) -> None:
+        try:
+            link_type = await asyncio.to_thread(_import_link)
+            backend = await self._loader()
+        except AgentTuiError as error:
+            self.notice("error", str(error))
+            return
+        except Exception as error:  # whatever the start of the core runs into must not take the screen away
+            self.report_bug(error)
+            return
+        self._link = link_type(self, backend)
+        await self._welcome(backend)
+
+    async def _welcome(self, backend: Backend) -> None:
+        self.completion.use_files(FileIndex(backend.workspace))
+        self.prompt.past.load(backend.prompt_history())
+        blocks = await backend.replay()
+        self.transcript.load([*blocks, *self._own_blocks()])
+        for text in backend.notices():
+            self.notice("info", text)
+        self.refresh_status()
+        if self._initial_prompt:
+            self.actions.submit(self._initial_prompt)
+        self.driver.use(backend)
+        if self.prompt.text:
+            backend.warm_up()
+
+    def _own_blocks(self) -> list[ReplayBlock]:
+        return [ReplayBlock(kind="notice", text=text) for _, text in self._start_notices]
+
+    @property
+    def link(self) -> Link | None:
+        """The connection to the core, None while it loads."""
+        return self._link
+
+    async def leave(self) -> None:
+        """Stop the turn, end the core within 2 seconds and exit."""
+        self.driver.stop()
+        if self._link is not None:
+            self._link.approver.deny_all()
+            try:
+                async with asyncio.timeout(2.0):
+                    await self._link.backend.aclose()
+            except TimeoutError:
+                pass  # leaving never waits longer
+            except Exception as error:  # the core's end must not keep the person in the program
+                write_crash(self.settings.crash_log, error)
+        self.exit(0)
+
+    def farewell(self) -> str:
+        """Give the sentence to print on the normal screen once the program is gone."""
+        if self._link is None:
+            return self.crash_message
+        status = self._link.backend.status()
+        if not status.session_id:
+            return self.crash_message
+        name = f"{status.session_name} " if status.session_name else ""
+        kept = f"Session {name}kept. Go on with: agent-tui --resume {status.session_id}"
+        return f"{self.crash_message}\n{kept}" if self.crash_message else kept
+
+    def report_bug(self, error: Exception) -> None:
+        """Log a traceback and say one line."""
+        self.notice("error", write_crash(self.settings.crash_log, error))
+
+    def _fatal_error(self) -> None:
+        # Textual prints a traceback with local variables here; ours goes to the log, the person gets a sentence.
+        error = sys.exc_info()[1] or self._exception
+        if error is None:
+            super()._fatal_error()
+            return
+        self.crash_message = write_crash(self.settings.crash_log, error)
+        self.panic(Text(self.crash_message))
+
+    # Keys
+
+    async def on_event(self, event: events.Event) -> None:
+        """See every key first: any key but a repeat of the same one takes back "press again to quit"."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._last_key_at = self.settings.clock()
+            if self._armed_by and event.key != self._armed_by:
+                self.disarm()
+        await super().on_event(event)
+
+    def on_key(self, event: events.Key) -> None:
+        """Take keys that no field and no dialog took."""
+        press = self.keys.press(("global",), event.key, event.character)
+        if press.action in ("quit", "interrupt") or (press.action and not self.in_dialog):
+            event.stop()
+            self.actions.perform(press.action)
+        elif not self.in_dialog and self.focused is not self.prompt:
+            self.prompt.focus()
+            if event.character is not None and event.is_printable:
+                self.prompt.insert_text(event.character)
+
+    @property
+    def in_dialog(self) -> bool:
+        """Whether a dialog stands over the conversation."""
+        return len(self.screen_stack) > 1
+
+    def on_editor_act(self, event: Editor.Act) -> None:
+        """Do what a key in the prompt asks of the program."""
+        event.stop()
+        self.actions.perform(event.action)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Offer completions, and load what the first request needs once the person begins to type."""
+        if event.text_area is not self.prompt:
+            return
+        self.completion.refresh_offers()
+        if self._link is not None and self.prompt.text:
+            self._link.backend.warm_up()
+        if self.banner.display and self._link is not None:
+            self.show_banner(self._link.approver.pending)
+
+    def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        """Send what was written."""
+        self.actions.submit(event.text, after_turn=event.after_turn)
+
+    def on_banner_raised(self) -> None:
+        """Open the round behind the banner."""
+        self.actions.perform("approvals")
+
+    def on_transcript_open_full(self, event: Transcript.OpenFull) -> None:
+        """Show the whole of a result that was cut."""
+        self.actions.open_full(event.call_id)
+
+    def arm_exit(self, key: str) -> bool:
+        """Tell whether this is the second press; the first shows how to quit and is forgotten after 2 seconds."""
+        if self._armed_by == key:
+            return True
+        self._armed_by = key
+        self.status.show_hint(f"Press {'Ctrl+C' if key == 'ctrl+c' else 'Ctrl+D'} again to quit")
+        self.set_timer(TWICE_S, self.disarm)
+        return False
+
+    def disarm(self) -> None:
+        """Forget the first press of a key that quits when pressed twice."""
+        if self._armed_by:
+            self._armed_by = ""
+            self.status.show_hint("")
+
+    def escape_twice(self) -> bool:
+        """Tell whether Esc was pressed shortly before."""
+        now = self.settings.clock()
+        twice = now - self._last_escape_at < TWICE_S
+        self._last_escape_at = float("-inf") if twice else now
+        return twice
+
+    def is_typing(self) -> bool:
+        """Tell whether the person is in the middle of writing."""
+        recent = self.settings.clock() - self._last_key_at < self.settings.typing_s
+        return recent and bool(self.prompt.text)
+
+    def when_typing_stops(self, then: Callable[[], None]) -> None:
+        """Call `then` once no key came for a while."""
+
+        def look() -> None:
+            if self.is_typing():
+                self.when_typing_stops(then)
+            else:
+                then()
+
+        passed = self.settings.clock() - self._last_key_at
+        self.set_timer(max(0.05, self.settings.typing_s - passed), look)
+
+    # What others show
+
+    def notice(self, level: Level, text: str) -> None:
+        """Add a sentence to the conversation; it is not sent to the model."""
+        marks = {"info": "", "warning": "! ", "error": "✗ "}
+        self.transcript.add(ReplayBlock(kind="notice", text=f"{marks[level]}{text}"))
+
+    def working_on(self, word: str) -> None:
+        """Say what the turn does."""
+        if not self.driver.stopping:
+            self.activity.say(word)
+
+    def refresh_status(self) -> None:
+        """Read the facts of the status line again."""
+        if self._link is not None:
+            status = self._link.backend.status()
+            self.status.show(status)
+            self.query_one("#prompt-box").set_class(status.mode == "bypass", "-bypass")
+
+    def give_back(self, prompt: str) -> None:
+        """Put a prompt back that was not begun."""
+        if not self.prompt.text:
+            self.prompt.put(prompt)
+
+    def show_banner(self, count: int) -> None:
+        """Show how many calls wait behind the banner."""
+        self.banner.show(count, prompt_empty=not self.prompt.text)
+
+    def attention(self, text: str) -> None:
+        """Tell a person who looks elsewhere."""
+        self.notifier.attention(text)
+
+    def at_ease(self) -> None:
+        """Nothing waits for the person any more."""
+        self.notifier.at_ease()
+
+    # Turns
+
+    def run_turn_in_worker(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run a turn beside the screen."""
+        self.run_worker(work(), group="turn", exit_on_error=True)
+
+    def turn_began(self) -> None:
+        """Show that work goes on."""
+        self.prompt.busy = True
+        self.activity.start("Working")
+
+    def turn_over(self) -> None:
+        """Show that nothing runs."""
+        self.prompt.busy = False
+        self.activity.stop()
+        self.queue_changed()
+        self.refresh_status()
+        self.notifier.turn_over()
+
+    def queue_changed(self) -> None:
+        """Show what waits."""
+        queued = self.driver.queued()
+        self.prompt.has_queue = bool(queued)
+        self.queue_view.show(queued)
+
+    def run_command(self, command: Command, args: str) -> None:
+        """Run a slash command beside the screen."""
+        self.actions.run_command(command, args)
+
+    # Themes
+
+    def use_theme(self, theme: NamedTheme) -> None:
+        """Paint everything in other colours."""
+        self.palette = theme.palette
+        painted = textual_theme(theme)
+        self.register_theme(painted)
+        self.theme = painted.name
+        self.transcript.set_palette(theme.palette)
+
+    def show_below(self, count: int) -> None:
+        """Say how many blocks came below what is on screen."""
+        self.below.display = count > 0
+        noun = "message" if count == 1 else "messages"
+        self.below.update(Content(f"↓ {count} new {noun}"))
+
+
+def _import_link() -> type[Link]:
+    from agent_tui.ui.link import Link  # 110 ms (pydantic): after the first paint, in a thread
+
+    return Link

@@ -1,0 +1,99 @@
+"""Connects a core that is ready to the screen: events, approvals, questions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agent_tui.ui.approver import ScreenApprover
+from agent_tui.ui.screens.approval.round import Round
+from agent_tui.ui.screens.approval.screen import ApprovalScreen
+from agent_tui.ui.screens.question import QuestionScreen
+from agent_tui.ui.turn import TurnView
+
+if TYPE_CHECKING:
+    from agent_tui.toolkit.context import Question
+    from agent_tui.ui.app import AgentApp
+    from agent_tui.ui.backend import Backend
+
+
+class Link:
+    """What the app holds once there is a core. This module and what it needs cost 110 ms, so the app imports
+    it after the first paint."""
+
+    def __init__(self, app: AgentApp, backend: Backend) -> None:
+        self._app = app
+        self.backend = backend
+        self.turn = TurnView(app.transcript, app)
+        self.approver = ScreenApprover(self)
+        backend.bind(sink=self.turn, approver=self.approver, ask=self.ask)
+
+    # Questions
+
+    async def ask(self, questions: Sequence[Question]) -> Sequence[Sequence[str]] | None:
+        """Ask the person; None when declined, also when the screen is gone."""
+        answer: asyncio.Future[list[list[str]] | None] = asyncio.get_running_loop().create_future()
+
+        def answered(result: list[list[str]] | None) -> None:
+            if not answer.done():
+                answer.set_result(result)
+
+        screen = QuestionScreen(
+            self._app.keys, questions, clock=self._app.settings.clock, grace_s=self._app.settings.grace_s
+        )
+        self._app.push_screen(screen, answered)
+        self._app.attention("A question waits for your answer")
+        try:
+            return await answer
+        finally:
+            screen.finish(None)
+
+    # Approvals
+
+    def make_round(self) -> Round:
+        """Give an empty round that uses the program's clock."""
+        return Round(self._app.settings.clock)
+
+    def make_approval(self, round_: Round) -> ApprovalScreen:
+        """Give a screen for a round."""
+        settings = self._app.settings
+        return ApprovalScreen(self._app.keys, round_, self, clock=settings.clock, grace_s=settings.grace_s)
+
+    def open_approval(self, screen: ApprovalScreen) -> None:
+        """Put the screen over the conversation."""
+        self._app.push_screen(screen)
+        self._app.activity.hold()
+        self._app.attention(_waiting(len(screen.round.rows)))
+
+    def close_approval(self, screen: ApprovalScreen) -> None:
+        """Take the screen away, with whatever stands above it."""
+        screen.finish(None)
+        self._app.activity.go_on()
+        self._app.at_ease()
+
+    def approval_waits(self, count: int) -> None:
+        """Show the banner."""
+        self._app.show_banner(count)
+        if count:
+            self._app.attention(_waiting(count))
+
+    def is_typing(self) -> bool:
+        """Tell whether the person writes right now."""
+        return self._app.is_typing()
+
+    def when_typing_stops(self, then: Callable[[], None]) -> None:
+        """Call back once no key came for a while."""
+        self._app.when_typing_stops(then)
+
+    def lower_approval(self) -> None:
+        """Keep the round pending behind the banner."""
+        self.approver.lower()
+
+    def theme_is_dark(self) -> bool:
+        """Tell whether the theme in force is dark."""
+        return self._app.palette.is_dark
+
+
+def _waiting(count: int) -> str:
+    return "1 call waits for your decision" if count == 1 else f"{count} calls wait for your decision"

@@ -1,0 +1,423 @@
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from agent_tui.protocol.display import ChangePreview, DisplayResult, ResultContentType
+from agent_tui.protocol.events import (
+    ApprovalDecided,
+    ApprovalRequested,
+    AssistantFinished,
+    Event,
+    EventSink,
+    RoundStarted,
+    TextDelta,
+    ToolDenied,
+    ToolFinished,
+    ToolStarted,
+    TurnCancelled,
+    TurnFinished,
+    TurnStarted,
+)
+from agent_tui.protocol.messages import AssistantMessage, TextBlock, TokenUsage
+from agent_tui.protocol.permissions import (
+    Approver,
+    CommandPart,
+    Decision,
+    Permission,
+    PermissionKind,
+    PermissionRequest,
+    Risk,
+    Verdict,
+)
+from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.protocol.tools import ToolCall, TurnResult
+from agent_tui.toolkit.context import Ask
+from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
+
+Step = Callable[["FakeBackend"], Awaitable[None]]
+
+
+def say(text: str) -> Step:
+    async def step(backend: "FakeBackend") -> None:
+        for start in range(0, len(text), 7):
+            await backend.emit(TextDelta(turn_id="t", text=text[start : start + 7]))
+        message = AssistantMessage(content=(TextBlock(text=text),))
+        await backend.emit(AssistantFinished(turn_id="t", message=message))
+
+    return step
+
+
+def emit(event: Event) -> Step:
+    async def step(backend: "FakeBackend") -> None:
+        await backend.emit(event)
+
+    return step
+
+
+def wait_for(gate: asyncio.Event) -> Step:
+    async def step(_backend: "FakeBackend") -> None:
+        await gate.wait()
+
+    return step
+
+
+def approve(*requests: PermissionRequest) -> Step:
+    async def step(backend: "FakeBackend") -> None:
+        await backend.round(requests)
+
+    return step
+
+
+def fail(error: Exception) -> Step:
+    async def step(_backend: "FakeBackend") -> None:
+        raise error
+
+    return step
+
+
+class FakeBackend:
+    """Plays scripted turns. `script` holds one list of steps per turn; a turn without one only echoes."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        *,
+        script: Sequence[Sequence[Step]] = (),
+        blocks: Sequence[ReplayBlock] = (),
+        status: StatusView | None = None,
+        notices: Sequence[str] = (),
+    ) -> None:
+        self.workspace = workspace
+        self.script = deque(script)
+        self.blocks = list(blocks)
+        self.view = status or StatusView(
+            provider="scripted",
+            model="scripted-1",
+            context_tokens=12_000,
+            context_limit_tokens=200_000,
+            session_id="s-1",
+        )
+        self._notices = list(notices)
+        self.prompts: list[str] = []
+        self.queue: list[tuple[str, bool]] = []
+        self.verdicts: list[Mapping[str, Verdict]] = []
+        self.answers: list[Sequence[Sequence[str]] | None] = []
+        self.remembered: list[str] = []
+        self.history: list[str] = []
+        self.calls: list[str] = []
+        self.ran: list[str] = []
+        self.warmed = 0
+        self.closed = False
+        self.rule_views: list[RuleView] = []
+        self.session_views: list[SessionView] = []
+        self.full: dict[str, ReplayBlock] = {}
+        self._turn: asyncio.Task[None] | None = None
+        self._cancelled = False
+
+    def bind(self, *, sink: EventSink, approver: Approver, ask: Ask) -> None:
+        self.emit, self.approver, self.ask = sink, approver, ask
+
+    def notices(self) -> Sequence[str]:
+        return self._notices
+
+    def status(self) -> StatusView:
+        return self.view
+
+    async def replay(self) -> Sequence[ReplayBlock]:
+        return self.blocks
+
+    async def run_turn(self, text: str) -> TurnResult:
+        self.prompts.append(text)
+        self._cancelled = False
+        await self.emit(TurnStarted(turn_id="t", prompt=text))
+        steps = self.script.popleft() if self.script else [say(f"You said {text}.")]
+        async with asyncio.TaskGroup() as group:
+            self._turn = group.create_task(self._play(steps))
+        self._turn = None
+        if self._cancelled:
+            await self.emit(TurnCancelled(turn_id="t"))
+            return TurnResult(stop_reason="cancelled")
+        await self.emit(TurnFinished(turn_id="t", stop_reason="end_turn", usage=TokenUsage()))
+        return TurnResult()
+
+    async def _play(self, steps: Sequence[Step]) -> None:
+        try:
+            for step in steps:
+                await step(self)
+        except asyncio.CancelledError:
+            if not self._cancelled:
+                raise
+
+    def cancel_turn(self) -> None:
+        self._cancelled = True
+        self.calls.append("cancel_turn")
+        if self._turn is not None:
+            self._turn.cancel()
+
+    async def round(self, requests: Sequence[PermissionRequest]) -> None:
+        calls = tuple(ToolCall(call_id=r.call_id, name=r.tool) for r in requests)
+        await self.emit(RoundStarted(turn_id="t", round_index=0, calls=calls))
+        await self.emit(ApprovalRequested(turn_id="t", requests=tuple(requests)))
+        verdicts = await self.approver.review(requests)
+        self.verdicts.append(verdicts)
+        await self.emit(ApprovalDecided(turn_id="t", verdicts=tuple(verdicts.values())))
+        for request in requests:
+            await self._answer(request, verdicts.get(request.call_id))
+
+    async def _answer(self, request: PermissionRequest, verdict: Verdict | None) -> None:
+        name = request.display_name or request.tool
+        allowed = verdict is not None and all(p.decision is Decision.ALLOW for p in verdict.permissions)
+        if not allowed:
+            await self.emit(
+                ToolDenied(
+                    turn_id="t",
+                    call_id=request.call_id,
+                    tool=request.tool,
+                    display_name=name,
+                    title=request.title,
+                    reason="denied by the person",
+                )
+            )
+            return
+        self.ran.append(request.call_id)
+        await self.emit(
+            ToolStarted(
+                turn_id="t",
+                call_id=request.call_id,
+                tool=request.tool,
+                display_name=name,
+                title=request.title,
+            )
+        )
+        await self.emit(
+            ToolFinished(
+                turn_id="t",
+                call_id=request.call_id,
+                tool=request.tool,
+                display_name=name,
+                title=request.title,
+                is_error=False,
+                output="done",
+                display=DisplayResult(content="done", full_length=4, full_lines=1),
+                elapsed_s=0.1,
+            )
+        )
+
+    def warm_up(self) -> None:
+        self.warmed += 1
+
+    def steer(self, text: str) -> None:
+        self.queue.append((text, False))
+
+    def follow_up(self, text: str) -> None:
+        self.queue.append((text, True))
+
+    def queued(self) -> Sequence[tuple[str, bool]]:
+        return list(self.queue)
+
+    def take_back(self) -> str | None:
+        return self.queue.pop()[0] if self.queue else None
+
+    def next_follow_up(self) -> str | None:
+        return self.queue.pop(0)[0] if self.queue else None
+
+    def set_mode(self, mode: ModeName) -> str:
+        from dataclasses import replace
+
+        self.view = replace(self.view, mode=mode)
+        return ""
+
+    async def set_model(self, name: str) -> str:
+        from dataclasses import replace
+
+        self.view = replace(self.view, model=name)
+        return f"The model is now {name}."
+
+    async def models(self) -> Sequence[str]:
+        return ["scripted-1", "scripted-2", "other:big"]
+
+    async def new_session(self) -> None:
+        self.calls.append("new_session")
+        self.blocks = []
+
+    async def resume(self, session_id: str) -> str:
+        self.calls.append(f"resume {session_id}")
+        return ""
+
+    async def sessions(self) -> Sequence[SessionView]:
+        return self.session_views
+
+    async def rename(self, name: str) -> None:
+        self.calls.append(f"rename {name}")
+
+    async def compact(self, focus: str) -> str:
+        self.calls.append(f"compact {focus}".strip())
+        return "Compacted from 12k to 3k tokens."
+
+    def tools(self) -> Sequence[ToolView]:
+        return [
+            ToolView("read", "Reads a file. With lines.", "bundled"),
+            ToolView("bash", "Runs.", "bundled"),
+        ]
+
+    def rules(self) -> Sequence[RuleView]:
+        return self.rule_views
+
+    def remove_rule(self, rule_id: str) -> str:
+        self.rule_views = [rule for rule in self.rule_views if rule.rule_id != rule_id]
+        return f"Removed {rule_id}."
+
+    def check_command(self, command: str) -> str:
+        return f"{command}: would ask"
+
+    async def full_output(self, call_id: str) -> ReplayBlock | None:
+        return self.full.get(call_id)
+
+    def prompt_history(self) -> Sequence[str]:
+        return self.history
+
+    def remember_prompt(self, text: str) -> None:
+        self.remembered.append(text)
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+DIFF = """--- a/src/app.py
++++ b/src/app.py
+@@ -1,4 +1,4 @@
+ import sys
+
+-def main() -> int:
++def main(argv: list[str]) -> int:
+     return 0
+@@ -20,3 +20,4 @@
+ if __name__ == "__main__":
+-    sys.exit(main())
++    arguments = sys.argv[1:]
++    sys.exit(main(arguments))
+"""
+
+
+def permission(
+    kind: PermissionKind,
+    target: str,
+    *,
+    id: str = "p0",
+    pattern: str = "",
+    risk: Risk = Risk.MEDIUM,
+    reason: str = "",
+) -> Permission:
+    return Permission(id=id, kind=kind, target=target, pattern=pattern, risk=risk, reason=reason)
+
+
+def edit_request(
+    call_id: str,
+    path: str = "src/app.py",
+    *,
+    diff: str = DIFF,
+    hunks: int = 2,
+    risk: Risk = Risk.MEDIUM,
+    pattern: str = "Edit(/src/**)",
+    origin: str = "",
+    note: str = "",
+) -> PermissionRequest:
+    return PermissionRequest(
+        request_id=f"r-{call_id}",
+        call_id=call_id,
+        tool="edit",
+        display_name="Edit",
+        title=path,
+        permissions=(permission(PermissionKind.WRITE, f"/proj/{path}", pattern=pattern, risk=risk),),
+        preview=ChangePreview(
+            content=diff,
+            content_type=ResultContentType.DIFF,
+            path=path,
+            full_length=len(diff),
+            full_lines=diff.count("\n"),
+            hunks=hunks,
+            note=note,
+        ),
+        arguments_json='{"file_path": "src/app.py"}',
+        origin=origin,
+    )
+
+
+def bash_request(
+    call_id: str,
+    command: str = "pytest -q",
+    *,
+    pattern: str = "Bash(pytest *)",
+    risk: Risk = Risk.MEDIUM,
+    reason: str = "",
+    parts: tuple[CommandPart, ...] = (),
+    extra: tuple[Permission, ...] = (),
+) -> PermissionRequest:
+    import json
+
+    return PermissionRequest(
+        request_id=f"r-{call_id}",
+        call_id=call_id,
+        tool="bash",
+        display_name="Bash",
+        title=command.split("\n")[0],
+        permissions=(
+            permission(PermissionKind.EXECUTE, command, pattern=pattern, risk=risk, reason=reason),
+            *extra,
+        ),
+        parts=parts,
+        arguments_json=json.dumps({"command": command}),
+    )
+
+
+def fetch_request(
+    call_id: str, url: str, *, pattern: str = "WebFetch(domain:docs.example.com)"
+) -> PermissionRequest:
+    import json
+
+    return PermissionRequest(
+        request_id=f"r-{call_id}",
+        call_id=call_id,
+        tool="webfetch",
+        display_name="Fetch",
+        title=url,
+        permissions=(permission(PermissionKind.NETWORK, url, pattern=pattern),),
+        arguments_json=json.dumps({"url": url}),
+    )
+
+
+def tool_request(
+    call_id: str, tool: str = "mcp__db__query", *, risk: Risk = Risk.MEDIUM
+) -> PermissionRequest:
+    return PermissionRequest(
+        request_id=f"r-{call_id}",
+        call_id=call_id,
+        tool=tool,
+        display_name=tool,
+        title="",
+        permissions=(permission(PermissionKind.TOOL, tool, pattern=tool, risk=risk),),
+        arguments_json='{"sql": "select 1", "limit": 5}',
+    )
+
+
+def mixed_round() -> list[PermissionRequest]:
+    return [
+        edit_request("c1", "src/app.py"),
+        edit_request("c2", "src/cli.py", hunks=1),
+        bash_request(
+            "c3",
+            "pytest -q && git push --force",
+            pattern="",
+            risk=Risk.HIGH,
+            reason="pushes over what others have",
+            parts=(
+                CommandPart(argv=("pytest", "-q"), decision=Decision.ALLOW, why="allowed by Bash(pytest *)"),
+                CommandPart(argv=("git", "push", "--force"), decision=Decision.ASK, why="changes a remote"),
+            ),
+        ),
+        bash_request("c4", "ruff check src", pattern="Bash(ruff check *)", risk=Risk.LOW),
+        fetch_request("c5", "https://docs.example.com/api?page=2"),
+        tool_request("c6"),
+        edit_request("c7", "../outside.txt", risk=Risk.HIGH, pattern="", origin="reviewer"),
+    ]
