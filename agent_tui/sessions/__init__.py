@@ -1,1 +1,1 @@
-"""Sessions on disk: append-only records, restore, replay."""
+"""Sessions on disk: written as they happen, read back whatever happened to the file."""

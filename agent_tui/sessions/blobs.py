@@ -1,0 +1,74 @@
+"""Large payloads beside the session files, stored once by their hash."""
+
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+BLOB_CHARS = 64 * 1024
+_NAME = re.compile(r"[0-9a-f]{64}")
+
+
+class Blobs:
+    """A folder of files named by the SHA-256 of their content; directories 0700, files 0600."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, text: str) -> str:
+        """Store `text` and give its name. Raises OSError."""
+        return self.put_bytes(text.encode("utf-8", "replace"))
+
+    def put_bytes(self, data: bytes) -> str:
+        """Store `data` and give its name. Raises OSError."""
+        name = hashlib.sha256(data).hexdigest()
+        path = self.path(name)
+        if path.exists():
+            return name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = path.with_name(f".{name}.{secrets.token_hex(4)}.tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                write_all(descriptor, data)
+            finally:
+                os.close(descriptor)
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        return name
+
+    def get(self, name: str) -> str | None:
+        """Give the text stored under `name`, or None when it is missing or not what its name says."""
+        data = self.get_bytes(name)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def get_bytes(self, name: str) -> bytes | None:
+        """Give the bytes stored under `name`, or None when they are missing or not what the name says."""
+        if not _NAME.fullmatch(name):
+            return None
+        try:
+            data = self.path(name).read_bytes()
+        except OSError:
+            return None
+        return data if hashlib.sha256(data).hexdigest() == name else None
+
+    def path(self, name: str) -> Path:
+        """Give where `name` is stored."""
+        return self._folder / name[:2] / name
+
+    def names(self) -> Iterator[str]:
+        """List what is stored."""
+        for path in sorted(self._folder.glob("??/*")):
+            if _NAME.fullmatch(path.name):
+                yield path.name
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of `data`, however little the system takes at a time. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,192 @@
+"""Gives a stored conversation back to the model, with an answer for every call whatever the program died of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.messages import (
+    AssistantMessage,
+    TokenUsage,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from agent_tui.protocol.permissions import PermissionRequest
+from agent_tui.protocol.tools import ToolCallOutcome
+from agent_tui.sessions.blobs import Blobs
+from agent_tui.sessions.encoding import Filler
+from agent_tui.sessions.frames import RawRecord
+from agent_tui.sessions.records import (
+    RECORD_ADAPTER,
+    ApprovalRequestRecord,
+    ApprovalResponseRecord,
+    AssistantRecord,
+    CompactedRecord,
+    OutcomeRecord,
+    ResultsRecord,
+    SessionRecord,
+    TodoRecord,
+    TurnEndRecord,
+    UserRecord,
+)
+
+INTERRUPTED = (
+    "Interrupted: the program ended before this call was answered. It may or may not have taken effect; check before "
+    "you repeat it."
+)
+NEVER_RAN = "Not run: it waited for an approval that was not given before the program ended."
+
+
+@dataclass
+class Restored:
+    """What a session file says of its conversation.
+
+    `pending` are approvals that were asked and not answered: their calls never ran. `interrupted` says that the last turn
+    has no end; `unanswered` names its calls without a result. `usage` sums all recorded replies. `unread` counts
+    records that this program could not understand.
+    """
+
+    messages: list[UserMessage | AssistantMessage] = field(
+        default_factory=list[UserMessage | AssistantMessage]
+    )
+    todos: tuple[JsonObject, ...] = ()
+    summaries: dict[str, str] = field(default_factory=dict[str, str])
+    pending: tuple[PermissionRequest, ...] = ()
+    interrupted: bool = False
+    unanswered: tuple[str, ...] = ()
+    usage: TokenUsage = TokenUsage()
+    unread: int = 0
+
+
+def read_records(path: Iterable[RawRecord], blobs: Blobs) -> tuple[list[SessionRecord], int]:
+    """Give the entries of `path` as typed records, and how many could not be read."""
+    filler = Filler(blobs)
+    records: list[SessionRecord] = []
+    unread = 0
+    for raw in path:
+        try:
+            records.append(RECORD_ADAPTER.validate_python(filler.fill(raw)))
+        except ValidationError:
+            unread += 1
+    return records, unread
+
+
+def restore(path: Iterable[RawRecord], blobs: Blobs, *, keep_pending: bool = False) -> Restored:
+    """Give the conversation of the entries of `path`, oldest first.
+
+    Calls without a result are answered as interrupted; with `keep_pending` the calls of a last reply that waits for
+    approvals stay open, so that the turn can be driven again.
+    """
+    records, unread = read_records(path, blobs)
+    building = _Building(Restored(unread=unread))
+    for record in records:
+        building.add(record)
+    return building.finish(keep_pending=keep_pending)
+
+
+class _Building:
+    """Collects the conversation record by record."""
+
+    def __init__(self, restored: Restored) -> None:
+        self._restored = restored
+        self._open: dict[str, str] = {}
+        self._outcomes: dict[str, ToolCallOutcome] = {}
+        self._requests: dict[str, PermissionRequest] = {}
+        self._in_turn = False
+
+    def add(self, record: SessionRecord) -> None:
+        """Take one record."""
+        restored = self._restored
+        match record:
+            case UserRecord():
+                self._answer_open()
+                self._in_turn = True
+                restored.messages.append(record.message)
+            case AssistantRecord():
+                self._answer_open()
+                restored.messages.append(record.message)
+                restored.usage = restored.usage + record.message.usage
+                self._open = {
+                    block.id: block.name
+                    for block in record.message.content
+                    if isinstance(block, ToolUseBlock)
+                }
+                self._outcomes, self._requests = {}, {}
+            case OutcomeRecord():
+                self._outcomes[record.outcome.tool_use_id] = record.outcome
+                if record.outcome.summary:
+                    restored.summaries[record.outcome.tool_use_id] = record.outcome.summary
+            case ResultsRecord():
+                restored.messages.append(record.message)
+                self._open, self._requests = {}, {}
+            case ApprovalRequestRecord():
+                self._requests.update({request.call_id: request for request in record.requests})
+            case ApprovalResponseRecord():
+                for verdict in record.verdicts:
+                    if not verdict.deferred:
+                        self._requests.pop(verdict.call_id, None)
+            case CompactedRecord():
+                restored.messages = list(record.messages)
+            case TodoRecord():
+                restored.todos = record.items
+            case TurnEndRecord():
+                self._in_turn = False
+            case _:
+                pass
+
+    def finish(self, *, keep_pending: bool) -> Restored:
+        """Answer what is open and give the whole."""
+        restored = self._restored
+        restored.pending = tuple(
+            request for call_id, request in self._requests.items() if call_id not in self._outcomes
+        )
+        restored.interrupted = self._in_turn
+        restored.unanswered = tuple(
+            name for call_id, name in self._open.items() if call_id not in self._outcomes
+        )
+        if not (keep_pending and restored.pending):
+            self._answer_open()
+        return restored
+
+    def _answer_open(self) -> None:
+        """Answer the calls of the last reply that has no message of results: what is known counts."""
+        if self._open:
+            self._restored.messages.append(
+                UserMessage(content=tuple(self._answer(call_id) for call_id in self._open))
+            )
+        self._open = {}
+
+    def _answer(self, call_id: str) -> ToolResultBlock:
+        outcome = self._outcomes.get(call_id)
+        if outcome is not None:
+            return ToolResultBlock(
+                tool_use_id=call_id,
+                content=outcome.result.output,
+                is_error=outcome.result.is_error,
+                images=outcome.result.images,
+            )
+        text = NEVER_RAN if self._requests else INTERRUPTED
+        return ToolResultBlock(tool_use_id=call_id, content=text, is_error=True)
+
+
+def explain(restored: Restored, damaged_lines: Sequence[int] = ()) -> list[str]:
+    """Give the sentences a person must know about a session that was opened again; [] when all is well."""
+    said: list[str] = []
+    if damaged_lines:
+        lines = ", ".join(map(str, damaged_lines[:5])) + (" ..." if len(damaged_lines) > 5 else "")
+        said.append(f"{len(damaged_lines)} damaged record(s) were skipped (line {lines}); the rest is there.")
+    if restored.unread:
+        said.append(f"{restored.unread} record(s) could not be understood and were skipped.")
+    if restored.pending:
+        names = ", ".join(request.display_name or request.tool for request in restored.pending)
+        said.append(f"Approvals were open when the session ended; nothing of it was run: {names}.")
+    elif restored.interrupted:
+        names = ", ".join(restored.unanswered)
+        said.append(
+            "The last turn was interrupted"
+            + (f" while these calls had no result: {names}" if names else "")
+            + ". Say 'continue' to go on."
+        )
+    return said

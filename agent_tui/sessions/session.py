@@ -1,0 +1,277 @@
+"""One session: its file while it is open, as the journal of the turns and as what can be read back."""
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.sessions.blobs import Blobs
+from agent_tui.sessions.encoding import Filler, Slimmer, as_object
+from agent_tui.sessions.frames import (
+    Damage,
+    Frames,
+    Json,
+    RawRecord,
+    active_leaf,
+    active_path,
+    read_frames,
+    text_of,
+)
+from agent_tui.sessions.replay import blocks_of, tool_block
+from agent_tui.sessions.writer import OwnedThread, SessionFile
+
+if TYPE_CHECKING:  # these pull in pydantic, which costs 110 ms of CPU before the first paint
+    from agent_tui.protocol.messages import AssistantMessage, UserMessage
+    from agent_tui.protocol.permissions import PermissionRequest, Verdict
+    from agent_tui.protocol.tools import ToolCall, ToolCallOutcome
+    from agent_tui.sessions.restore import Restored
+
+PROMPT_RETURNED = "prompt_returned"
+_CLOSE_TIMEOUT_S = 2.0
+
+
+class Session:
+    """A conversation that is written down as it happens; made by `SessionStore`.
+
+    The journal's methods return when their record is in the file, and for prompts, approvals and turn ends on
+    the disk. A disk that fails is said in `notices`, once; work goes on in memory. Not to be shared by two turns at a time.
+    """
+
+    def __init__(
+        self,
+        *,
+        session_id: str,
+        workspace: Path,
+        file: SessionFile | None,
+        blobs: Blobs,
+        redact: Callable[[str], str],
+        data_dir: Path | None,
+        name: str = "",
+        header: RawRecord | None = None,
+        frames: Frames | None = None,
+    ) -> None:
+        self.id = session_id
+        self.workspace = workspace
+        self.name = name
+        self.notices: list[str] = []
+        self._file = file
+        self._blobs = blobs
+        self._data_dir = data_dir
+        self._header = header
+        self._lines: list[bytes] = []
+        self._frames = frames
+        self._leaf = active_leaf(frames.records) if frames else ""
+        self._before_turn = self._leaf
+        self._slimmer = Slimmer(redact, blobs.put if file else None)
+        self._thread = OwnedThread(f"session-{session_id[:8]}")
+
+    @property
+    def path(self) -> Path | None:
+        """Where the session is written; None for one that is kept in memory on purpose."""
+        return self._file.path if self._file else None
+
+    @property
+    def leaf(self) -> str:
+        """The id of the active entry, "" before the first."""
+        return self._leaf
+
+    @cached_property
+    def data_dir(self) -> Path:
+        """A private folder (0700) for full outputs; in a temporary place when the session's own cannot be made."""
+        if self._data_dir is not None:
+            try:
+                self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError:
+                pass
+            else:
+                if os.access(self._data_dir, os.W_OK):
+                    return self._data_dir
+        return Path(tempfile.mkdtemp(prefix="agent-tui-"))
+
+    async def user_message(self, message: "UserMessage", *, turn_id: str, text: str) -> None:
+        """Record a prompt; on disk when it returns."""
+        if text:
+            self._before_turn = self._leaf
+        await self._entry(
+            "user",
+            turn_id,
+            lambda: {"text": text, "message": message.model_dump(mode="json")},
+            sync=bool(text),
+        )
+
+    async def assistant_message(self, message: "AssistantMessage", *, turn_id: str) -> None:
+        """Record a finished reply."""
+        await self._entry("assistant", turn_id, lambda: {"message": message.model_dump(mode="json")})
+
+    async def round_started(self, calls: Sequence["ToolCall"], *, turn_id: str) -> None:
+        """Record the calls of a reply."""
+        await self._entry("round", turn_id, lambda: {"calls": [c.model_dump(mode="json") for c in calls]})
+
+    async def approval_requested(self, requests: Sequence["PermissionRequest"], *, turn_id: str) -> None:
+        """Record what is about to be asked; on disk when it returns."""
+        await self._entry(
+            "approval_request",
+            turn_id,
+            lambda: {"requests": [r.model_dump(mode="json") for r in requests]},
+            sync=True,
+        )
+
+    async def approval_decided(self, verdicts: Sequence["Verdict"], *, turn_id: str) -> None:
+        """Record the answers; on disk when it returns."""
+        await self._entry(
+            "approval_response",
+            turn_id,
+            lambda: {"verdicts": [v.model_dump(mode="json") for v in verdicts]},
+            sync=True,
+        )
+
+    async def outcome(self, outcome: "ToolCallOutcome", *, turn_id: str) -> None:
+        """Record one call's answer."""
+        await self._entry("outcome", turn_id, lambda: {"outcome": outcome.model_dump(mode="json")})
+
+    async def round_finished(self, message: "UserMessage", *, turn_id: str) -> None:
+        """Record the message with all results of the round."""
+        await self._entry("results", turn_id, lambda: {"message": message.model_dump(mode="json")})
+
+    async def compacted(
+        self, messages: Sequence["UserMessage | AssistantMessage"], *, turn_id: str, summary: str
+    ) -> None:
+        """Record the conversation that replaces the one so far."""
+        await self._entry(
+            "compacted",
+            turn_id,
+            lambda: {"messages": [m.model_dump(mode="json") for m in messages], "summary": summary},
+            sync=True,
+        )
+
+    async def turn_finished(self, *, turn_id: str, stop_reason: str) -> None:
+        """Record how the turn ended; on disk when it returns. A prompt that was given back leaves the active path."""
+        returned, before = stop_reason == PROMPT_RETURNED, self._before_turn
+        await self._entry("turn_end", turn_id, lambda: {"stop_reason": stop_reason}, sync=not returned)
+        if returned:
+            await self.move_to(before, why=PROMPT_RETURNED)
+
+    async def todos_changed(self, items: Sequence[RawRecord]) -> None:
+        """Record the todo list as it is now."""
+        await self._entry("todo", "", lambda: {"items": list(items)})
+
+    async def checkpoint(self, facts: RawRecord) -> str:
+        """Record the state of the files (the fields of CheckpointRecord); give the entry's id."""
+        return await self._entry("checkpoint", "", lambda: facts)
+
+    async def move_to(self, entry_id: str, *, why: str = "") -> None:
+        """Make `entry_id` the active entry ("" is before the first); what comes next follows it. Deletes nothing."""
+        self._leaf = entry_id
+        await self._record("leaf", "", lambda: {"target": entry_id, "why": why}, sync=True)
+
+    async def rename(self, name: str) -> None:
+        """Name the session."""
+        self.name = name
+        await self._record("rename", "", lambda: {"name": name}, sync=True)
+
+    async def label(self, entry_id: str, label: str) -> None:
+        """Name an entry."""
+        await self._record("label", "", lambda: {"target": entry_id, "label": label})
+
+    def records(self) -> list[RawRecord]:
+        """Give all records as they stand in the file, the other branches too."""
+        return self._read().records
+
+    def damage(self) -> Sequence[Damage]:
+        """Say what is wrong with the file."""
+        return self._read().damage
+
+    def replay(self) -> list[ReplayBlock]:
+        """Give the blocks of the active path, oldest first. Needs no pydantic."""
+        return blocks_of(active_path(self._read().records), self._blobs)
+
+    def restored(self, *, keep_pending: bool = False) -> "Restored":
+        """Give the conversation of the active path, its todo list, summaries and open approvals."""
+        from agent_tui.sessions.restore import restore  # pydantic, after the first paint
+
+        frames = self._read()
+        self._frames = None  # restoring fills the records in place
+        return restore(active_path(frames.records), self._blobs, keep_pending=keep_pending)
+
+    def messages(self) -> "list[UserMessage | AssistantMessage]":
+        """Give the conversation for the model; every call has a result."""
+        return self.restored().messages
+
+    def full_output(self, call_id: str) -> ReplayBlock | None:
+        """Give the panel of a call with all that the model read, or None when there is no such call."""
+        for record in reversed(self._read().records):
+            outcome = as_object(record.get("outcome"))
+            if record.get("type") == "outcome" and outcome.get("tool_use_id") == call_id:
+                self._frames = None  # the record is filled in place
+                whole = as_object(Filler(self._blobs).fill(record).get("outcome"))
+                return tool_block(whole, text_of(record, "id"), whole=True)
+        return None
+
+    def close(self) -> None:
+        """Write what is left and give the lock back; waits 2 seconds at most. Cheap to call again."""
+        if self._file is not None and self._header is None:
+            self._thread.submit(self._file.close)
+        elif self._file is not None:
+            self._file.close()
+        self._thread.close(timeout_s=_CLOSE_TIMEOUT_S)
+
+    async def aclose(self) -> None:
+        """Close without holding up the event loop."""
+        await asyncio.to_thread(self.close)
+
+    async def _entry(
+        self, kind: str, turn_id: str, facts: Callable[[], RawRecord], *, sync: bool = False
+    ) -> str:
+        """Append an entry below the active one and make it the active one."""
+        return await self._record(kind, turn_id, facts, sync=sync, is_entry=True)
+
+    async def _record(
+        self,
+        kind: str,
+        turn_id: str,
+        facts: Callable[[], RawRecord],
+        *,
+        sync: bool = False,
+        is_entry: bool = False,
+    ) -> str:
+        record: dict[str, Json] = {"type": kind, "id": os.urandom(6).hex(), "at": round(time.time(), 3)}
+        if is_entry:
+            record["parent"] = self._leaf
+            self._leaf = str(record["id"])
+        if turn_id:
+            record["turn_id"] = turn_id
+        header, self._header = self._header, None
+        self._frames = None
+
+        def write() -> None:
+            if header is not None:
+                self._write(header, sync=False)
+            self._write({**record, **facts()}, sync=sync)
+
+        await asyncio.wrap_future(self._thread.submit(write))
+        return str(record["id"])
+
+    def _write(self, record: RawRecord, *, sync: bool) -> None:
+        line = self._slimmer.line(record)
+        if self._file is None:
+            self._lines.append(line)
+            return
+        self._file.append(line, sync=sync)
+        if self._file.needs_heartbeat and self._thread.idle is None:
+            self._thread.idle = self._file.beat
+
+    def _read(self) -> Frames:
+        """Read the file and what is not in it yet; kept until the next record."""
+        if self._frames is None:
+            data = b"".join(self._lines)
+            if self._file is not None:
+                if self._file.path.exists():
+                    data = self._file.path.read_bytes()
+                data += b"".join(self._file.unsaved)
+            self._frames = read_frames(data)
+        return self._frames

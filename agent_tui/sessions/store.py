@@ -1,0 +1,385 @@
+"""The folder of all sessions: makes, finds, lists and opens them."""
+
+import os
+import re
+import secrets
+import time
+import unicodedata
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui import __version__
+from agent_tui.protocol.errors import SessionError
+from agent_tui.sessions.blobs import Blobs, write_all
+from agent_tui.sessions.frames import (
+    FORMAT_VERSION,
+    Frames,
+    RawRecord,
+    dumps,
+    read_frames,
+    read_header,
+    seal,
+    text_of,
+    unread_version,
+)
+from agent_tui.sessions.lock import SessionLock
+from agent_tui.sessions.redact import Redactor
+from agent_tui.sessions.session import Session
+from agent_tui.sessions.writer import SessionFile
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_TITLE_CHARS = 60
+_MIN_PREFIX_CHARS = 4
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """What a list of sessions shows. Times are POSIX seconds; `turns` counts prompts."""
+
+    session_id: str
+    name: str
+    workspace: str
+    created_at: float
+    changed_at: float
+    turns: int
+    first_prompt: str
+    path: Path
+    size_bytes: int
+
+    @property
+    def title(self) -> str:
+        """The name, or the beginning of the first prompt."""
+        return self.name or title_of(self.first_prompt) or "(empty)"
+
+
+def title_of(prompt: str) -> str:
+    """Make a title of a prompt: its first line with words, at most 60 characters."""
+    line = next((" ".join(part.split()) for part in prompt.split("\n") if part.strip()), "")
+    return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…"
+
+
+def project_folder(workspace: Path) -> str:
+    """Give the name of the folder that holds a workspace's sessions: readable, and unique by its real path."""
+    real = os.path.realpath(workspace)
+    ascii_name = unicodedata.normalize("NFKD", Path(real).name).encode("ascii", "ignore").decode()
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", ascii_name).strip("-.")[:40] or "root"
+    return f"{stem}-{zlib.crc32(os.fsencode(real)):08x}"
+
+
+def new_session_id() -> str:
+    """Make an id: a version 7 UUID, so that ids sort by time."""
+    millis = time.time_ns() // 1_000_000
+    tail = secrets.randbits(74)
+    value = (millis << 80) | (7 << 76) | ((tail >> 62) << 64) | (2 << 62) | (tail & ((1 << 62) - 1))
+    digits = f"{value:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+class SessionStore:
+    """All sessions below `root`: one folder per project, one JSONL file per session, blobs beside them.
+
+    Directories are 0700, files 0600. `redact` takes secrets out of all that is written.
+    """
+
+    def __init__(self, root: Path, *, redact: Callable[[str], str] | None = None) -> None:
+        self.root = root
+        self.blobs = Blobs(root / "blobs")
+        self._redact = redact or Redactor()
+
+    def create(self, workspace: Path, *, session_id: str = "", name: str = "") -> Session:
+        """Begin a session; its file appears with the first record. Raises SessionError for an id that is in use."""
+        chosen = session_id or new_session_id()
+        if not _ID.fullmatch(chosen):
+            raise SessionError(
+                f"{chosen!r} cannot be a session id; use letters, digits, - and _", path=self.root
+            )
+        if session_id and self._find_file(session_id) is not None:
+            raise SessionError(
+                f"There is a session {session_id!r} already; resume it instead.", path=self.root
+            )
+        session = self._session(
+            self._new_path(workspace, chosen),
+            header=self._header(chosen, workspace, name=name),
+            name=name,
+        )
+        problem = self._problem()
+        if problem:
+            session.notices.append(
+                f"Sessions cannot be saved at {self.root}: {problem}. This one stays in memory."
+            )
+        return session
+
+    def ephemeral(self, workspace: Path) -> Session:
+        """Begin a session that is kept in memory only, on purpose."""
+        chosen = new_session_id()
+        return Session(
+            session_id=chosen,
+            workspace=_real(workspace),
+            file=None,
+            blobs=self.blobs,
+            redact=self._redact,
+            data_dir=None,
+            header=self._header(chosen, workspace),
+        )
+
+    def open(self, session_id: str) -> Session:
+        """Open a session to go on with it.
+
+        Raises SessionInUseError while another program has it, SessionError when there is none, when it cannot be
+        read, or when a newer program wrote it.
+        """
+        path = self._find_file(session_id)
+        if path is None:
+            raise SessionError(f"There is no session {session_id!r}.", path=self.root)
+        try:
+            lock = SessionLock.acquire(path.with_suffix(".lock"))
+        except OSError as error:
+            raise SessionError(f"cannot be locked: {error.strerror or error}", path=path) from error
+        try:
+            frames = self._read(path)
+        except BaseException:
+            lock.release()
+            raise
+        session = self._session(path, lock=lock, frames=frames)
+        if frames.damage:
+            where = ", ".join(f"line {d.line}: {d.reason}" for d in frames.damage[:3])
+            session.notices.append(
+                f"{len(frames.damage)} record(s) were skipped ({where}); the rest is there."
+            )
+        return session
+
+    def read(self, session_id: str) -> Frames:
+        """Read a session without opening it, also while another program writes it. Raises SessionError."""
+        path = self._find_file(session_id)
+        if path is None:
+            raise SessionError(f"There is no session {session_id!r}.", path=self.root)
+        return self._read(path)
+
+    def latest(self, workspace: Path) -> str | None:
+        """Give the id of the session of `workspace` that was written last, None when there is none."""
+        folder = self.root / project_folder(workspace)
+        for _, path in sorted(((p.stat().st_mtime_ns, p) for p in _files(folder)), reverse=True):
+            if _header_of(path):
+                return path.stem
+        return None
+
+    def moved_here(self, workspace: Path) -> list[SessionInfo]:
+        """List sessions of a directory that is gone and was this very one under another name, newest first.
+
+        Nothing is moved: the person must be asked, since the number of a removed directory may be given to another.
+        """
+        here = _inode(workspace)
+        found: list[SessionInfo] = []
+        for folder in self._folders():
+            for path in _files(folder):
+                header = _header_of(path)
+                old = text_of(header, "workspace")
+                if here and header.get("workspace_inode") == here and old and not Path(old).exists():
+                    found.append(read_info(path))
+        return sorted(found, key=lambda info: -info.changed_at)
+
+    def list(self, workspace: Path | None = None) -> "list[SessionInfo]":
+        """List the sessions of `workspace`, or all, newest first; files that are no session are left out."""
+        folders = [self.root / project_folder(workspace)] if workspace else list(self._folders())
+        infos = [
+            info for folder in folders for path in _files(folder) if (info := read_info(path)).session_id
+        ]
+        return sorted(infos, key=lambda info: -info.changed_at)
+
+    def find(self, text: str, workspace: Path) -> str:
+        """Give the id that `text` means: an id, the beginning of one, or a name; this workspace comes first.
+
+        Raises SessionError with what could be meant.
+        """
+        if self._find_file(text) is not None:
+            return text
+        infos = [*self.list(workspace), *self.list()]
+        ids = {info.session_id for info in infos if info.session_id.startswith(text)}
+        if len(text) >= _MIN_PREFIX_CHARS and len(ids) == 1:
+            return ids.pop()
+        for info in infos:
+            if info.name and info.name.casefold() == text.casefold():
+                return info.session_id
+        close = [
+            f"{info.session_id} ({info.title})" for info in infos if text.casefold() in info.title.casefold()
+        ]
+        hint = f" Did you mean: {'; '.join(dict.fromkeys(close[:5]))}?" if close else ""
+        raise SessionError(f"No session is called {text!r}.{hint}", path=self.root)
+
+    def paths(self) -> Iterator[Path]:
+        """List the files of all sessions."""
+        for folder in self._folders():
+            yield from _files(folder)
+
+    def path_of(self, session_id: str) -> Path:
+        """Give the file of a session. Raises SessionError when there is none."""
+        path = self._find_file(session_id)
+        if path is None:
+            raise SessionError(f"There is no session {session_id!r}.", path=self.root)
+        return path
+
+    def write_whole(
+        self, workspace: Path, records: "list[RawRecord]", *, name: str = "", origin: str = ""
+    ) -> str:
+        """Write a new session from records that are whole in themselves (a fork, an import); give its id.
+
+        Raises OSError.
+        """
+        chosen = new_session_id()
+        header = {**self._header(chosen, workspace, name=name), "forked_from": origin}
+        path = self._new_path(workspace, chosen)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            for record in (header, *records):
+                write_all(descriptor, seal(self._redact(dumps(record))))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        return chosen
+
+    def _session(
+        self,
+        path: Path,
+        *,
+        header: RawRecord | None = None,
+        lock: SessionLock | None = None,
+        frames: Frames | None = None,
+        name: str = "",
+    ) -> Session:
+        notices: list[str] = []
+        stored = frames.records[0] if frames and frames.records else {}
+        first = header or (stored if stored.get("type") == "header" else {})
+        session = Session(
+            session_id=path.stem,
+            workspace=Path(text_of(first, "workspace")),
+            file=SessionFile(path, notices.append, lock),
+            blobs=self.blobs,
+            redact=self._redact,
+            data_dir=path.with_suffix(""),
+            name=_name(frames) if frames else name,
+            header=header,
+            frames=frames,
+        )
+        session.notices = notices
+        return session
+
+    def _header(self, session_id: str, workspace: Path, *, name: str = "") -> RawRecord:
+        return {
+            "type": "header",
+            "id": f"h{session_id[-8:]}",
+            "at": round(time.time(), 3),
+            "version": FORMAT_VERSION,
+            "session_id": session_id,
+            "workspace": str(_real(workspace)),
+            "workspace_inode": _inode(workspace),
+            "name": name,
+            "program": f"agent-tui {__version__}",
+        }
+
+    def _new_path(self, workspace: Path, session_id: str) -> Path:
+        return self.root / project_folder(workspace) / f"{session_id}.jsonl"
+
+    def _problem(self) -> str:
+        """Say why nothing can be written below the root, "" when it can."""
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            return error.strerror or str(error)
+        if not os.access(self.root, os.W_OK | os.X_OK):
+            return "permission denied"
+        return ""
+
+    def _find_file(self, session_id: str) -> Path | None:
+        if not _ID.fullmatch(session_id):
+            return None
+        for folder in self._folders():
+            path = folder / f"{session_id}.jsonl"
+            if path.is_file():
+                return path
+        return None
+
+    def _folders(self) -> Iterator[Path]:
+        try:
+            names = sorted(entry.name for entry in os.scandir(self.root) if entry.is_dir())
+        except OSError:
+            return
+        for name in names:
+            if name != "blobs":
+                yield self.root / name
+
+    def _read(self, path: Path) -> Frames:
+        try:
+            frames = read_frames(path.read_bytes())
+        except OSError as error:
+            raise SessionError(f"cannot be read: {error.strerror or error}", path=path) from error
+        newer = unread_version(frames.records)
+        if newer:
+            raise SessionError(
+                f"was written by a newer agent-tui (format {newer}, this one reads up to {FORMAT_VERSION}); "
+                "update agent-tui to go on with it, or start a new session",
+                path=path,
+            )
+        return frames
+
+
+def read_info(path: Path) -> SessionInfo:
+    """Give the facts of a session file; `session_id` is "" when it is none."""
+    try:
+        data, status = path.read_bytes(), path.stat()
+    except OSError:
+        return SessionInfo("", "", "", 0.0, 0.0, 0, "", path, 0)
+    frames = read_frames(data)
+    first = frames.records[0] if frames.records else {}
+    header = first if first.get("type") == "header" else {}
+    prompts = [text_of(r, "text") for r in frames.records if r.get("type") == "user" and r.get("text")]
+    at = first.get("at")
+    return SessionInfo(
+        session_id=path.stem if frames.records else "",
+        name=_name(frames),
+        workspace=text_of(header, "workspace"),
+        created_at=float(at) if isinstance(at, int | float) else 0.0,
+        changed_at=status.st_mtime,
+        turns=len(prompts),
+        first_prompt=prompts[0] if prompts else "",
+        path=path,
+        size_bytes=status.st_size,
+    )
+
+
+def _name(frames: Frames) -> str:
+    for record in reversed(frames.records):
+        if record.get("type") in ("rename", "header"):
+            return text_of(record, "name")
+    return ""
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    try:
+        entries = sorted(os.listdir(folder))
+    except OSError:
+        return
+    for name in entries:
+        if name.endswith(".jsonl"):
+            yield folder / name
+
+
+def _header_of(path: Path) -> RawRecord:
+    try:
+        return read_header(path)
+    except OSError:
+        return {}
+
+
+def _real(workspace: Path) -> Path:
+    return Path(os.path.realpath(workspace))
+
+
+def _inode(workspace: Path) -> str:
+    try:
+        status = workspace.stat()
+    except OSError:
+        return ""
+    return f"{status.st_dev}:{status.st_ino}"

@@ -1,0 +1,604 @@
+import asyncio
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agent_tui.protocol.errors import SessionError, SessionInUseError
+from agent_tui.protocol.messages import AssistantMessage, ImageBlock, UserMessage
+from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest, Verdict
+from agent_tui.sessions.frames import frame, read_frames
+from agent_tui.sessions.records import RECORD_ADAPTER
+from agent_tui.sessions.store import SessionStore, new_session_id, title_of
+from tests.support.agent_world import problems_of
+from tests.support.session_world import (
+    asks,
+    call,
+    file_of,
+    one_turn,
+    outcome,
+    raw_records,
+    results,
+    said,
+    user,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SessionStore:
+    return SessionStore(tmp_path / "sessions")
+
+
+async def test_a_session_gives_back_what_was_written(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    written = await one_turn(session, "hi")
+    session.close()
+
+    again = store.open(session.id)
+
+    assert again.messages() == written
+    assert again.workspace == workspace.resolve()
+    assert [(b.kind, b.text) for b in again.replay()] == [
+        ("user", "hi"),
+        ("thinking", "hm"),
+        ("tool", "hello"),
+        ("assistant", "done"),
+    ]
+    again.close()
+
+
+async def test_a_tool_block_is_replayed_with_its_panel(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    await one_turn(session, "hi", output="x" * 20_000)
+
+    block = session.replay()[2]
+
+    assert (block.display_name, block.title, block.state, block.elapsed_s) == ("Read", "a.txt", "done", 0.25)
+    assert (block.is_truncated, block.full_length, len(block.text)) == (True, 20_000, 10_000)
+    assert len(session.full_output(block.call_id).text) == 20_000
+    assert session.full_output("nothing") is None
+    session.close()
+
+
+async def test_what_is_said_twice_is_stored_once(store: SessionStore, workspace: Path) -> None:
+    arguments = json.dumps({"content": "y" * 5000})
+    session = store.create(workspace)
+    done = outcome("c1", "z" * 5000, arguments=arguments)
+    await session.assistant_message(asks("c1", arguments=arguments), turn_id="t")
+    await session.round_started([done.call], turn_id="t")
+    await session.outcome(done, turn_id="t")
+    await session.round_finished(results(done), turn_id="t")
+
+    data = file_of(session).read_bytes()
+
+    assert data.count(b"y" * 5000) == 1
+    assert data.count(b"z" * 5000) == 1
+    assert session.messages()[1:] == [results(done)]
+    session.close()
+
+
+async def test_ss_13_large_payloads_go_to_one_private_blob(store: SessionStore, workspace: Path) -> None:
+    big = "ä" * 100_000
+    session = store.create(workspace)
+    await one_turn(session, "a", output=big)
+    written = await one_turn(session, "b", output=big)
+    session.close()
+
+    blobs = list((store.root / "blobs").glob("*/*"))
+
+    assert len(blobs) == 1
+    assert file_of(session).stat().st_size < 60_000
+    assert stat.S_IMODE(blobs[0].stat().st_mode) == 0o600
+    assert store.open(session.id).messages()[-4:] == written
+
+
+async def test_a_lost_blob_costs_only_its_text(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    await one_turn(session, "a", output="x" * 100_000)
+    session.close()
+    next((store.root / "blobs").glob("*/*")).unlink()
+
+    messages = store.open(session.id).messages()
+
+    assert "lost with its file" in messages[2].content[0].content
+    assert problems_of(messages, provider="p", model="m") == []
+
+
+async def test_files_and_folders_are_private(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    await one_turn(session)
+
+    path = file_of(session)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.with_suffix(".lock").stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(store.root.stat().st_mode) == 0o700
+    session.close()
+
+
+async def test_ss_03_odd_separators_survive(store: SessionStore, workspace: Path) -> None:
+    odd = "a\u2028b\u2029c\x85d\x0be\x1cf\r\ng\x00h"
+    session = store.create(workspace)
+    written = await one_turn(session, odd, output=odd)
+    session.close()
+
+    assert store.open(session.id).messages() == written
+
+
+async def test_ss_01_a_torn_tail_costs_one_record_and_nothing_is_glued_to_it(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    written = await one_turn(session)
+    session.close()
+    with file_of(session).open("ab") as file:
+        file.write(b'00000000 {"type":"user","text":"caf\xc3')
+
+    for round_number in range(3):
+        again = store.open(session.id)
+        await again.user_message(user(f"hello {round_number}"), turn_id="t", text=f"hello {round_number}")
+        again.close()
+    final = store.open(session.id)
+
+    assert final.messages()[:4] == written
+    assert [b.text for b in final.replay() if b.kind == "user"] == ["hi", "hello 0", "hello 1", "hello 2"]
+    assert len(final.notices) == 1
+
+
+async def test_truncation_at_every_byte_of_the_last_record_loses_only_that(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await one_turn(session)
+    session.close()
+    path = file_of(session)
+    whole = path.read_bytes()
+    last = whole.rstrip(b"\n").rfind(b"\n") + 1
+    count = len(read_frames(whole).records)
+
+    for size in range(last, len(whole)):
+        frames = read_frames(whole[:size])
+        expected = count if size == len(whole) - 1 else count - 1
+
+        assert len(frames.records) == expected, size
+        assert len(frames.damage) == (0 if size in (last, len(whole) - 1) else 1)
+
+
+async def test_bit_flips_nuls_and_duplicates_cost_only_their_line(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    for n in range(5):
+        await one_turn(session, f"prompt {n}")
+    session.close()
+    lines = file_of(session).read_bytes().split(b"\n")[:-1]
+
+    for index in range(1, len(lines)):
+        flipped = bytearray(lines[index])
+        flipped[len(flipped) // 2] ^= 0x10
+        nuls = b"\0" * len(lines[index])
+        for bad in (bytes(flipped), nuls, lines[index] + b"\n" + lines[index]):
+            data = b"\n".join([*lines[:index], bad, *lines[index + 1 :]]) + b"\n"
+            file_of(session).write_bytes(data)
+            again = store.open(session.id)
+
+            assert [d.line for d in again.damage()] in ([index + 1], [index + 2])
+            assert len(again.records()) >= len(lines) - 1
+            assert len(again.replay()) >= 5 * 4 - 2
+            assert problems_of(repaired(again.messages()), provider="p", model="m") == []
+            again.close()
+
+
+def repaired(messages: list[UserMessage | AssistantMessage]) -> tuple[UserMessage | AssistantMessage, ...]:
+    from agent_tui.agent.history import repair
+
+    return repair(messages, "p", "m")
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from agent_tui.sessions.store import SessionStore
+from agent_tui.protocol.messages import UserMessage, TextBlock
+async def main():
+    store = SessionStore(Path(sys.argv[1]))
+    session = store.open(sys.argv[3]) if sys.argv[3] else store.create(Path(sys.argv[2]))
+    print("id", session.id, flush=True)
+    for n in range(100000):
+        text = f"{sys.argv[4]}-{n}-" + "x" * int(sys.argv[5])
+        await session.user_message(UserMessage(content=(TextBlock(text=text),)), turn_id="t", text=text)
+        print("ok", sys.argv[4], n, flush=True)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("rounds", "size"), [(6, 300), (3, 2_000_000)])
+def test_h_d1_kill_9_loses_no_acknowledged_record(
+    store: SessionStore, workspace: Path, rounds: int, size: int
+) -> None:
+    session_id, acknowledged = "", set[str]()
+    for number in range(rounds):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, store.root, workspace, session_id, str(number), str(size)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        session_id = process.stdout.readline().split()[1]
+        deadline = time.monotonic() + 0.05 + 0.04 * number
+        for line in process.stdout:
+            acknowledged.add("-".join(line.split()[1:]))
+            if time.monotonic() > deadline:
+                break
+        process.send_signal(signal.SIGKILL)
+        acknowledged |= {"-".join(line.split()[1:]) for line in process.stdout.read().split("\n")[:-1]}
+        process.stdout.close()
+        process.wait()
+
+    session = store.open(session_id)
+    kept = {"-".join(b.text.split("-")[:2]) for b in session.replay()}
+
+    assert len(acknowledged) >= rounds
+    assert acknowledged - kept == set()
+    session.close()
+
+
+def test_ss_04_h_d2_a_second_program_is_told_that_the_session_is_in_use(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    asyncio.run(one_turn(session))
+
+    with pytest.raises(SessionInUseError):
+        store.open(session.id)
+    session.close()
+    store.open(session.id).close()
+
+
+def test_ss_04_the_lock_dies_with_its_owner(store: SessionStore, workspace: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, store.root, workspace, "", "0", "10"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    session_id = process.stdout.readline().split()[1]
+    process.stdout.readline()
+    with pytest.raises(SessionInUseError):
+        store.open(session_id)
+
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+    store.open(session_id).close()
+
+
+def test_interleaved_writers_leave_a_file_that_can_be_read(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    asyncio.run(one_turn(session))
+    session.close()
+    path = file_of(session)
+    base = read_frames(path.read_bytes()).records[-1]["id"]
+    with path.open("ab") as file:
+        for n in range(6):
+            parent = base if n < 2 else f"w{n - 2}"
+            record = {"type": "user", "id": f"w{n}", "parent": parent, "text": f"w{n}"}
+            file.write(frame({**record, "message": user(f"w{n}").model_dump(mode="json")}))
+
+    again = store.open(session.id)
+
+    assert [b.text for b in again.replay() if b.kind == "user"] == ["hi", "w1", "w3", "w5"]
+    assert problems_of(repaired(again.messages()), provider="p", model="m") == []
+
+
+async def test_dangling_calls_are_answered_as_interrupted_and_finished_ones_keep_their_result(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(asks("c1", "c2"), turn_id="t")
+    await session.round_started([call("c1"), call("c2")], turn_id="t")
+    await session.outcome(outcome("c1", "finished"), turn_id="t")
+    session.close()
+
+    again = store.open(session.id)
+    restored = again.restored()
+
+    assert problems_of(restored.messages, provider="p", model="m") == []
+    assert [b.content[:11] for b in restored.messages[-1].content] == ["finished", "Interrupted"]
+    assert (restored.interrupted, restored.unanswered) == (True, ("read",))
+    assert [b.state for b in again.replay() if b.kind == "tool"] == ["done", "cancelled"]
+
+
+def request_for(call_id: str) -> PermissionRequest:
+    return PermissionRequest(
+        request_id=call_id,
+        call_id=call_id,
+        tool="read",
+        title="",
+        permissions=(Permission(id="p", kind=PermissionKind.READ, target="/x"),),
+        arguments_json='{"file_path": "a.txt"}',
+    )
+
+
+async def test_item_28_p06_a_pending_approval_is_found_and_never_run(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(asks("c1"), turn_id="t")
+    await session.round_started([call("c1")], turn_id="t")
+    await session.approval_requested([request_for("c1")], turn_id="t")
+    session.close()
+
+    restored = store.open(session.id).restored()
+
+    assert restored.pending == (request_for("c1"),)
+    assert restored.messages[-1].content[0].content.startswith("Not run")
+    assert problems_of(restored.messages, provider="p", model="m") == []
+
+
+async def test_p12_pending_calls_stay_open_when_the_turn_is_to_be_driven_again(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(asks("c1", "c2"), turn_id="t")
+    await session.approval_requested([request_for("c1"), request_for("c2")], turn_id="t")
+    await session.approval_decided([Verdict(call_id="c1"), Verdict(call_id="c2", deferred=True)], turn_id="t")
+    await session.turn_finished(turn_id="t", stop_reason="pending_approvals")
+
+    restored = session.restored(keep_pending=True)
+
+    assert restored.pending == (request_for("c2"),)
+    assert restored.messages[-1] == asks("c1", "c2")
+    session.close()
+
+
+async def test_a_prompt_that_was_given_back_is_no_part_of_the_conversation(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    written = await one_turn(session)
+    await session.user_message(user("oops"), turn_id="t2", text="oops")
+    await session.turn_finished(turn_id="t2", stop_reason="prompt_returned")
+    await session.user_message(user("better"), turn_id="t3", text="better")
+
+    assert session.messages() == [*written, user("better")]
+    assert len([r for r in session.records() if r["type"] == "user"]) == 3
+    session.close()
+
+
+async def test_m14_the_conversation_after_a_cancelled_turn_goes_on(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.turn_finished(turn_id="t", stop_reason="cancelled")
+    session.close()
+
+    again = store.open(session.id)
+    await again.user_message(user("more"), turn_id="t2", text="more")
+
+    assert problems_of(repaired(again.messages()), provider="p", model="m") == []
+    assert [b.text for b in again.replay()] == ["go", "Stopped.", "more"]
+    again.close()
+
+
+async def test_compaction_replaces_the_history_and_keeps_the_transcript(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await one_turn(session)
+    await session.compacted([user("summary")], turn_id="t", summary="what happened")
+    await session.assistant_message(said("next"), turn_id="t")
+
+    assert session.messages() == [user("summary"), said("next")]
+    assert [b.kind for b in session.replay()] == [
+        "user",
+        "thinking",
+        "tool",
+        "assistant",
+        "notice",
+        "assistant",
+    ]
+    session.close()
+
+
+async def test_words_said_during_a_round_are_replayed_as_the_persons(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await session.round_finished(results(outcome("c1"), words="use tabs"), turn_id="t")
+    await session.round_finished(results(outcome("c2"), words="<system-note>hm</system-note>"), turn_id="t")
+
+    assert [(b.kind, b.text) for b in session.replay()] == [("user", "use tabs")]
+    session.close()
+
+
+async def test_x28_latest_is_the_session_of_this_directory_that_was_written_last(
+    store: SessionStore, tmp_path: Path, workspace: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    first, second, elsewhere = store.create(workspace), store.create(workspace), store.create(other)
+    for number, session in enumerate((second, first, elsewhere)):
+        await one_turn(session, f"prompt {number}")
+        os.utime(file_of(session), (1000 + number, 1000 + number))
+        session.close()
+
+    assert store.latest(workspace) == first.id
+    assert store.latest(tmp_path) is None
+    assert [i.title for i in store.list(workspace)] == ["prompt 1", "prompt 0"]
+    assert len(store.list()) == 3
+
+
+async def test_a_session_is_found_by_id_prefix_and_name(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace, session_id="abcd-1234", name="")
+    await one_turn(session, "fix the parser")
+    await session.rename("Parser work")
+    session.close()
+
+    assert store.find("abcd-1234", workspace) == "abcd-1234"
+    assert store.find("abcd", workspace) == "abcd-1234"
+    assert store.find("parser WORK", workspace) == "abcd-1234"
+    with pytest.raises(SessionError, match="Did you mean"):
+        store.find("parser", workspace)
+    assert store.open("abcd-1234").name == "Parser work"
+
+
+async def test_an_empty_session_leaves_no_file(store: SessionStore, workspace: Path) -> None:
+    store.create(workspace).close()
+
+    assert list(store.root.glob("*/*")) == []
+
+
+async def test_a_chosen_id_is_checked(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace, session_id="mine")
+    await one_turn(session)
+
+    with pytest.raises(SessionError, match="already"):
+        store.create(workspace, session_id="mine")
+    with pytest.raises(SessionError, match="cannot be a session id"):
+        store.create(workspace, session_id="../../etc/passwd")
+    with pytest.raises(SessionError, match="no session"):
+        store.open("nobody")
+    session.close()
+
+
+async def test_a_newer_format_is_refused_politely(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    await one_turn(session)
+    session.close()
+    header, *rest = raw_records(file_of(session))
+    file_of(session).write_bytes(b"".join(map(frame, [{**header, "version": 99}, *rest])))
+
+    with pytest.raises(SessionError, match="newer agent-tui"):
+        store.open(session.id)
+    file_of(session).write_bytes(b"".join(map(frame, [header, *rest])))
+    store.open(session.id).close()
+
+
+async def test_a_record_of_an_unknown_kind_is_skipped(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    written = await one_turn(session)
+    session.close()
+    leaf = raw_records(file_of(session))[-1]["id"]
+    with file_of(session).open("ab") as file:
+        file.write(frame({"type": "hologram", "id": "x1", "parent": leaf}))
+
+    again = store.open(session.id)
+
+    assert again.messages() == written
+    assert again.restored().unread == 1
+
+
+async def test_ss_10_an_unwritable_place_keeps_the_session_in_memory_with_one_notice(
+    tmp_path: Path, workspace: Path
+) -> None:
+    place = tmp_path / "file"
+    place.write_text("not a folder")
+    session = SessionStore(place).create(workspace)
+
+    written = await one_turn(session)
+    await one_turn(session, "again")
+
+    assert session.messages()[:4] == written
+    assert len(session.notices) == 2
+    assert "stays in memory" in session.notices[0]
+    assert session.data_dir.is_dir()
+    session.close()
+
+
+async def test_an_ephemeral_session_writes_nothing(store: SessionStore, workspace: Path) -> None:
+    session = store.ephemeral(workspace)
+    written = await one_turn(session)
+
+    assert session.messages() == written
+    assert session.path is None
+    assert session.notices == []
+    assert not store.root.exists()
+    session.close()
+
+
+async def test_every_record_is_one_of_the_known_types(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    await one_turn(session)
+    await session.todos_changed([{"content": "a", "status": "pending"}])
+    await session.checkpoint({"tree": "abc"})
+    await session.label(session.leaf, "here")
+    await session.rename("x")
+    await session.move_to("", why="rewind")
+    from agent_tui.sessions.blobs import Blobs
+    from agent_tui.sessions.encoding import Filler
+
+    filler = Filler(Blobs(store.root / "blobs"))
+    kinds = [RECORD_ADAPTER.validate_python(filler.fill(r)).type for r in session.records()]
+
+    assert kinds == [
+        "header", "user", "assistant", "round", "outcome", "results", "assistant", "turn_end",
+        "todo", "checkpoint", "label", "rename", "leaf",
+    ]  # fmt: skip
+    assert session.messages() == []
+    session.close()
+
+
+async def test_thinking_signatures_and_images_come_back_byte_for_byte(
+    store: SessionStore, workspace: Path
+) -> None:
+    picture = ImageBlock(media_type="image/png", data="QUJD" * 30_000)
+    session = store.create(workspace)
+    await session.user_message(UserMessage(content=(picture,)), turn_id="t", text="look")
+    await session.assistant_message(asks("c1", thinking=""), turn_id="t")
+    session.close()
+
+    messages = store.open(session.id).messages()
+
+    assert messages[0] == UserMessage(content=(picture,))
+
+
+def test_ids_sort_by_time_and_titles_are_one_line() -> None:
+    ids = []
+    for _ in range(3):
+        ids.append(new_session_id())
+        time.sleep(0.002)
+
+    assert ids == sorted(ids)
+    assert title_of("\n\n  fix   this\nand that") == "fix this"
+    assert title_of("x" * 100) == "x" * 59 + "…"
+
+
+def test_ss_07_a_moved_directory_is_recognised_but_never_adopted(store: SessionStore, tmp_path: Path) -> None:
+    old, other = tmp_path / "old", tmp_path / "other"
+    old.mkdir()
+    other.mkdir()
+    session = store.create(old)
+    asyncio.run(one_turn(session))
+    session.close()
+    new = old.rename(tmp_path / "new")
+
+    assert store.latest(new) is None
+    assert [i.session_id for i in store.moved_here(new)] == [session.id]
+    assert store.latest(other) is None
+    assert store.moved_here(other) == []
+
+
+def test_ss_12_old_sessions_stay_until_somebody_removes_them(store: SessionStore, workspace: Path) -> None:
+    for age_days in (31, 91, 400):
+        session = store.create(workspace)
+        asyncio.run(one_turn(session))
+        session.close()
+        os.utime(file_of(session), (time.time() - age_days * 86_400,) * 2)
+
+    again = SessionStore(store.root)
+    again.create(workspace).close()
+
+    assert len(again.list()) == 3
