@@ -1,0 +1,86 @@
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_tui.providers._sse import EventSplitter, parse_object, parse_objects, peek
+
+STREAM = 'event: a\ndata: {"x":"é🎈"}\n\n: comment\n\nevent: b\nid: 7\nretry: 10\ndata:{"y":1}\n\ndata: [DONE]\n\n'.encode()
+EVENTS = [(b"a", '{"x":"é🎈"}'.encode()), (b"b", b'{"y":1}'), (b"", b"[DONE]")]
+
+
+def split(stream: bytes, sizes: list[int]) -> list[tuple[bytes, bytes]]:
+    splitter, events, start = EventSplitter(), [], 0
+    for size in [*sizes, len(stream)]:
+        events += splitter.feed(stream[start : start + size])
+        start += size
+    return events + splitter.finish()
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_events_are_the_same_however_lines_end_and_chunks_fall(end: bytes, size: int) -> None:
+    stream = STREAM.replace(b"\n", end)
+
+    assert split(stream, [size] * (len(stream) // size)) == EVENTS
+
+
+@given(st.lists(st.integers(1, 20), max_size=200))
+def test_events_are_the_same_for_any_cuts(sizes: list[int]) -> None:
+    assert split(STREAM.replace(b"\n", b"\r\n"), sizes) == EVENTS
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_pr_24_a_byte_order_mark_is_skipped(size: int) -> None:
+    stream = b"\xef\xbb\xbf" + STREAM
+
+    assert split(stream, [size] * (len(stream) // size)) == EVENTS
+
+
+def test_lines_of_one_event_are_joined() -> None:
+    assert split(b"data: {\ndata: }\n\n", []) == [(b"", b"{\n}")]
+
+
+def test_an_event_without_its_blank_line_still_counts_at_the_end() -> None:
+    assert split(b"data: 1", []) == [(b"", b"1")]
+
+
+def test_an_event_that_never_ends_is_refused() -> None:
+    splitter = EventSplitter()
+    with pytest.raises(ValueError, match="64 MiB"):
+        splitter.feed(b"data: " + b"x" * (65 * 1024 * 1024))
+
+
+@pytest.mark.parametrize("data", [b"[1]", b"null", b'{"a":', b""])
+def test_what_is_no_object_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        parse_object(data)
+
+
+def test_events_that_lack_their_blank_line_between_are_parted() -> None:
+    assert parse_objects(b'{"a":1}\n{"b":2}') == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("body", "first"),
+    [(b"  \n{}", b"{"), (b"\xef\xbb\xbf<html>", b"<"), (b"data: 1", b"d"), (b" ", b""), (b"", b"")],
+)
+async def test_the_first_byte_tells_what_a_body_is(body: bytes, first: bytes) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for start in range(len(body)):
+            yield body[start : start + 1]
+
+    found, read = await peek(chunks())
+
+    assert found == first
+    assert body.startswith(read)
+
+
+def test_random_noise_never_raises_from_the_splitter() -> None:
+    dice = random.Random(1)
+    for _ in range(200):
+        noise = bytes(dice.choice(b"data: \r\n{}:x\xff") for _ in range(60))
+        whole = split(noise, [])
+        assert split(noise, [dice.randrange(1, 5) for _ in range(60)]) == whole
