@@ -41,8 +41,30 @@ def content_body(
             from agent_tui.ui.render.markdown import render  # markdown-it: 15 ms of CPU, on first use
 
             return RowList(render(clean(text), width, inks))
+        case "diff":
+            from agent_tui.ui.render.diff import DiffView  # difflib and the lexers, on first use
+
+            return DiffView(text, inks=inks, path=path).body(width)
+        case "terminal":
+            from agent_tui.ui.render.terminal import terminal_body
+
+            return terminal_body(text, width, inks)
+        case "code" | "json" | "yaml" | "xml":
+            return code_body(
+                text, language or (kind if kind != "code" else ""), path, width, inks, first_line
+            )
         case _:
             return plain_body(text, width, inks, first_line)
+
+
+def code_body(text: str, language: str, path: str, width: int, inks: Inks, first_line: int = 0) -> Body:
+    """Lay out source code, highlighted by language, else by file name, line numbers from `first_line` (0: none)."""
+    from agent_tui.ui.render.highlight import Highlighter  # pygments: 48 ms of CPU, on first use
+
+    lines = split_lines(clean(text))
+    painter = Highlighter(lines, inks, language=language, path=path)
+    number = inks(inks.palette.line_number)
+    return Lines(lines, painter.line, width, first_line=first_line, number_style=number)
 
 
 def plain_body(text: str, width: int, inks: Inks, first_line: int = 0) -> Body:

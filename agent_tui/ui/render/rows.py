@@ -166,6 +166,26 @@ def wrap_runs(runs: Sequence[Segment], width: int) -> list[Row]:
     return [Row(line, join=join) for line, join in zip(slice_runs(runs, spans), joins, strict=True)]
 
 
+def marked(runs: Sequence[Segment], spans: Sequence[tuple[int, int, Style]]) -> list[Segment]:
+    """Lay styles over character ranges (in order, not overlapping) of runs."""
+    result: list[Segment] = []
+    offset = 0
+    for text, style, _ in runs:
+        at, stop = offset, offset + len(text)
+        for start, end, over in spans:
+            if start >= stop or end <= at or end <= start:
+                continue
+            low, high = max(start, at), min(end, stop)
+            if low > at:
+                result.append(Segment(text[at - offset : low - offset], style))
+            result.append(Segment(text[low - offset : high - offset], style + over if style else over))
+            at = high
+        if at < stop:
+            result.append(Segment(text[at - offset :], style))
+        offset = stop
+    return result
+
+
 def indent(rows: Iterable[Row], first: Sequence[Segment], rest: Sequence[Segment]) -> list[Row]:
     """Put decoration before rows: `first` before the first one, `rest` before the others."""
     result: list[Row] = []

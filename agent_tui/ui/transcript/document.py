@@ -114,7 +114,7 @@ class Document:
     def is_open_all(self, index: int, inside: int) -> bool:
         """Say whether a row offers to open the whole of a cut result."""
         block = self.blocks[index]
-        return block.open and block.data.is_truncated and inside == self.body(index).height - 1
+        return block.open and block.data.is_truncated and inside == self.body(index).height - 2
 
     def start_stream(self, kind: BlockKind) -> int:
         """Put a block at the end that will be written bit by bit."""

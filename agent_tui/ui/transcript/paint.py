@@ -11,7 +11,7 @@ from textual.filter import LineFilter
 from textual.selection import Selection
 from textual.strip import Strip
 
-from agent_tui.ui.render.rows import Row, cells
+from agent_tui.ui.render.rows import Row, cells, marked
 from agent_tui.ui.transcript.cache import Bounded
 from agent_tui.ui.transcript.document import Document
 from agent_tui.ui.transcript.search import row_spans
@@ -98,8 +98,7 @@ class Painter:
         runs = row.runs
         if self.needle and inside >= 0:
             runs = marked(runs, self._found(row, index, inside))
-        gutter = self._gutter(index, inside, row.fill)
-        return self._padded([gutter, *runs], row.fill, on_thumb)
+        return self._padded([self._gutter(index, inside, row.fill), *runs], row.fill, on_thumb)
 
     def _found(self, row: Row, index: int, inside: int) -> list[tuple[int, int, Style]]:
         palette, inks = self._document.inks.palette, self._document.inks
@@ -109,25 +108,25 @@ class Painter:
 
     def _gutter(self, index: int, inside: int, fill: Style | None) -> Segment:
         inks = self._document.inks
-        if inside < 0:
-            return Segment(" " * GUTTER)
-        is_user = self._document.blocks[index].data.kind == "user"
-        if index == self.cursor:
-            return Segment(BAR + " ", inks(inks.palette.cursor, attributes="b"))
-        if is_user:
-            return Segment(BAR + " ", inks(inks.palette.user_bar))
-        return Segment(" " * GUTTER)
+        palette = inks.palette
+        is_user = inside >= 0 and self._document.blocks[index].data.kind == "user"
+        if inside >= 0 and index == self.cursor:
+            colour, text = palette.cursor, BAR + " "
+        else:
+            colour, text = palette.user_bar, BAR + " " if is_user else " " * GUTTER
+        return Segment(text, inks(colour, palette.user_bg if is_user else palette.background))
 
     def _padded(self, runs: Sequence[Segment], fill: Style | None, on_thumb: bool) -> Strip:
         inks = self._document.inks
         base = inks.base + fill if fill else inks.base
         segments = [Segment(text, base + style if style else base) for text, style, _ in runs if text]
-        room = self.width - 1
-        used = cells(segments)
+        room, used = self.width - 1, cells(segments)
         if used > room:
             segments = list(Strip(segments, used).crop(0, max(0, room)))
-        elif used < room:
-            segments.append(Segment(" " * (room - used), base))
+        else:
+            filled = max(0, self.width - MARGIN - used) if fill else 0
+            segments.append(Segment(" " * filled, base))
+            segments.append(Segment(" " * (room - used - filled), inks.base))
         thumb = inks(inks.palette.scrollbar_thumb, inks.palette.background)
         segments.append(Segment(THUMB, thumb) if on_thumb else Segment(" ", inks.base))
         strip = Strip(segments, max(1, self.width))
@@ -148,26 +147,6 @@ def link_at(row: Row, x: int) -> str:
         if x < used:
             return (run.style.link or "") if run.style and x >= 0 else ""
     return ""
-
-
-def marked(runs: Sequence[Segment], spans: Sequence[tuple[int, int, Style]]) -> list[Segment]:
-    """Lay styles over character ranges (in order, not overlapping) of runs."""
-    result: list[Segment] = []
-    offset = 0
-    for text, style, _ in runs:
-        at, stop = offset, offset + len(text)
-        for start, end, over in spans:
-            if start >= stop or end <= at or end <= start:
-                continue
-            low, high = max(start, at), min(end, stop)
-            if low > at:
-                result.append(Segment(text[at - offset : low - offset], style))
-            result.append(Segment(text[low - offset : high - offset], style + over if style else over))
-            at = high
-        if at < stop:
-            result.append(Segment(text[at - offset :], style))
-        offset = stop
-    return result
 
 
 def _key(stamp: int, inside: int, on_thumb: bool) -> int:

@@ -15,6 +15,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "rejected": "⊘"}
 SUFFIX = {"cancelled": " (cancelled)", "rejected": " (rejected)"}
 BORDER = "│ "
+AFTER = Row((), join="")
 
 
 class Panel:
@@ -43,7 +44,7 @@ class Panel:
 def tool_panel(block: Block, look: Look) -> Body:
     """Lay out a tool call: its head, and its result when it is open."""
     inks, data = look.inks, block.data
-    border = Segment(BORDER, inks(inks.palette.border))
+    border = border_of(look)
     head = tool_head(block, look)
     if not block.open:
         live = live_rows(block, look, border) if data.state == "running" else ()
@@ -51,7 +52,7 @@ def tool_panel(block: Block, look: Look) -> Body:
     text = data.text or block.live
     if not text:
         note = "running" if data.state == "running" else "waiting" if data.state == "waiting" else "no output"
-        return Panel(head, None, border, [_note(border, f"({note})", look)])
+        return Panel(head, None, border, [_note(border, f"({note})", look), AFTER])
     body = content_body(
         text,
         data.content_type if data.text else "terminal",
@@ -63,7 +64,12 @@ def tool_panel(block: Block, look: Look) -> Body:
         is_truncated=data.is_truncated,
     )
     foot = [open_all(border, data.full_length, look)] if data.is_truncated else []
-    return Panel(head, body, border, foot)
+    return Panel(head, body, border, [*foot, AFTER])
+
+
+def border_of(look: Look) -> Segment:
+    """Give the line at the left of a body; a row's own background does not reach under it."""
+    return Segment(BORDER, look.inks(look.inks.palette.border, look.inks.palette.background))
 
 
 def tool_head(block: Block, look: Look) -> Row:
@@ -141,18 +147,23 @@ def _note(border: Segment, text: str, look: Look) -> Row:
 def thinking_panel(block: Block, look: Look) -> Body:
     """Lay out reasoning: one dim line, or all of it."""
     inks, text = look.inks, clean(block.data.text)
-    style = inks(inks.palette.thinking, attributes="i")
-    first = " ".join(text.split(None, 60)[:60]) if not block.open else ""
-    left = [
-        Segment("∴ ", inks.faint),
-        Segment("Thought", style),
-        Segment(f"  {first}" if first else "", inks.faint),
-    ]
-    head = head_row(left, Segment(f" {'▾' if block.open else '▸'}", inks.faint), look.width)
-    border = Segment(BORDER, inks(inks.palette.border))
+    first = "" if block.open else " ".join(text[:600].split())
+    head = thinking_head(look, "Thought", first, is_open=block.open)
     if not block.open:
-        return Panel(head._replace(source="Thought"), None, border, ())
+        return Panel(head, None, border_of(look), ())
+    style = inks(inks.palette.thinking, attributes="i")
     rows: list[Row] = []
     for line in text.strip("\n").split("\n"):
         rows += wrap_runs([Segment(expand_tabs(line), style)], max(1, look.width - len(BORDER)))
-    return Panel(head._replace(source="Thought"), RowList(rows), border, ())
+    return Panel(head, RowList(rows), border_of(look), ())
+
+
+def thinking_head(look: Look, word: str, text: str, *, is_open: bool) -> Row:
+    """Give the line above reasoning: `word` and the beginning of `text`."""
+    inks = look.inks
+    left = [Segment("∴ ", inks.faint), Segment(word, inks(inks.palette.thinking, attributes="i"))]
+    if text:
+        left.append(Segment(f"  {text}", inks.faint))
+    return head_row(left, Segment(f" {'▾' if is_open else '▸'}", inks.faint), look.width)._replace(
+        source=word
+    )

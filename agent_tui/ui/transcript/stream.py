@@ -8,7 +8,8 @@ from rich.segment import Segment
 
 from agent_tui.ui.render.rows import Row, expand_tabs, wrap_runs
 from agent_tui.ui.render.safe import clean
-from agent_tui.ui.transcript.blocks import Block, Look
+from agent_tui.ui.transcript.blocks import LIVE_ROWS, Block, Look
+from agent_tui.ui.transcript.panel import BORDER, border_of, thinking_head
 
 
 class Stream(Protocol):
@@ -31,15 +32,50 @@ class Stream(Protocol):
 
 def make_stream(block: Block, look: Look) -> Stream:
     """Begin the stream of a block by its kind."""
-    return PlainStream(look)
+    return MarkdownBody(look) if block.data.kind == "assistant" else ThinkingStream(block, look)
 
 
-class PlainStream:
-    """Text in one style; finished lines are wrapped once."""
+class MarkdownBody:
+    """A reply being written."""
 
     def __init__(self, look: Look) -> None:
+        from agent_tui.ui.render.markdown_stream import MarkdownStream  # markdown-it: 15 ms, on first use
+
+        self._stream = MarkdownStream(look.inks, look.width)
+
+    @property
+    def text(self) -> str:
+        return self._stream.text
+
+    @property
+    def height(self) -> int:
+        return len(self._stream.rows)
+
+    def row(self, index: int) -> Row:
+        return self._stream.rows[index]
+
+    def append(self, text: str) -> None:
+        self._stream.append(text)
+
+    def flush(self) -> int:
+        return self._stream.flush()
+
+    def again(self, look: Look) -> Stream:
+        stream = MarkdownBody(look)
+        stream.append(self.text)
+        stream.flush()
+        return stream
+
+
+class ThinkingStream:
+    """Reasoning being written: a head, and below it the last rows, or all of them when the block is open."""
+
+    def __init__(self, block: Block, look: Look) -> None:
+        self._block = block
         self._look = look
+        self._head = thinking_head(look, "Thinking", "", is_open=True)
         self._style = look.inks(look.inks.palette.thinking, attributes="i")
+        self._border = border_of(look)
         self._parts: list[str] = []
         self._new: list[str] = []
         self._rows: list[Row] = []
@@ -52,10 +88,14 @@ class PlainStream:
 
     @property
     def height(self) -> int:
-        return len(self._rows)
+        return 1 + len(self._rows) - self._hidden
+
+    @property
+    def _hidden(self) -> int:
+        return 0 if self._block.open else max(0, len(self._rows) - LIVE_ROWS)
 
     def row(self, index: int) -> Row:
-        return self._rows[index]
+        return self._rows[index - 1 + self._hidden] if index else self._head
 
     def append(self, text: str) -> None:
         self._parts.append(text)
@@ -68,17 +108,19 @@ class PlainStream:
         changed = self._stable
         del self._rows[changed:]
         for line in lines:
-            self._rows.extend(self._wrapped(line))
+            self._rows += self._wrapped(line)
         self._stable = len(self._rows)
         if self._open_line:
-            self._rows.extend(self._wrapped(self._open_line))
-        return changed
+            self._rows += self._wrapped(self._open_line)
+        return 1 if not self._block.open else 1 + changed
 
     def _wrapped(self, line: str) -> list[Row]:
-        return wrap_runs([Segment(expand_tabs(clean(line)), self._style)], self._look.width)
+        runs = [Segment(expand_tabs(clean(line.removesuffix("\r"))), self._style)]
+        rows = wrap_runs(runs, max(1, self._look.width - len(BORDER)))
+        return [row._replace(runs=[self._border, *row.runs], start=len(BORDER)) for row in rows]
 
     def again(self, look: Look) -> Stream:
-        stream = PlainStream(look)
+        stream = ThinkingStream(self._block, look)
         stream.append(self.text)
         stream.flush()
         return stream

@@ -28,7 +28,7 @@ from agent_tui.ui.transcript.viewport import Viewport
 WHEEL_ROWS = 3
 # The class attribute is the descriptor; Textual's annotation says it may be the value.
 SCROLL_Y = cast("Reactive[float]", ScrollView.scroll_y)
-SCROLL_TARGET_Y = cast("Reactive[float]", ScrollView.scroll_target_y)
+SCROLL_TARGET_Y = ScrollView.scroll_target_y
 SPIN_S = 0.125
 FRAME_S = 1 / 25
 LIVE_LIMIT_CHARS = 64_000
