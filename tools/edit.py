@@ -24,6 +24,7 @@ from agent_tui.toolkit.encoding import decode, encode
 from agent_tui.toolkit.files import Desk
 from agent_tui.toolkit.similar import missing_file
 from agent_tui.toolkit.snippets import snippet
+from agent_tui.toolkit.threads import off_loop
 
 MAX_EDITS = 50
 _OLD = AliasChoices("old_string", "old", "old_text", "old_str")
@@ -104,8 +105,7 @@ class EditTool(Tool[EditParams]):
         return (paths.write_permission(paths.bind(params.file_path, ctx)),)
 
     async def preview(self, params: EditParams, ctx: ToolContext) -> ChangePreview | None:
-        change, _edited = _change(params, ctx, planning=True)
-        return preview([change], ctx)
+        return await off_loop(lambda: preview([_change(params, ctx, planning=True)[0]], ctx))
 
     def run(self, params: EditParams, ctx: ToolContext) -> ToolResult:
         change, edited = _change(params, ctx, planning=False)

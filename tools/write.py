@@ -23,6 +23,7 @@ from agent_tui.toolkit.changes import Done, FileChange, commit, preview
 from agent_tui.toolkit.encoding import UTF8, decode, encode
 from agent_tui.toolkit.files import Desk, refuse_read_only_folder
 from agent_tui.toolkit.line_keeping import keep_ends
+from agent_tui.toolkit.threads import off_loop
 
 
 class WriteParams(BaseModel):
@@ -62,7 +63,7 @@ class WriteTool(Tool[WriteParams]):
         return (paths.write_permission(paths.bind(params.file_path, ctx)),)
 
     async def preview(self, params: WriteParams, ctx: ToolContext) -> ChangePreview | None:
-        return preview([_change(params, ctx, planning=True)], ctx)
+        return await off_loop(lambda: preview([_change(params, ctx, planning=True)], ctx))
 
     def run(self, params: WriteParams, ctx: ToolContext) -> ToolResult:
         change = _change(params, ctx, planning=False)

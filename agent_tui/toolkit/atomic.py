@@ -135,7 +135,7 @@ def _dress(step: _Staged, descriptor: int) -> None:
     elif write.before is not None:
         mode = _copy_attributes(step.name, step.folder, descriptor)
     else:
-        mode = NEW_FILE_MODE & ~_umask()
+        mode = default_mode()
     os.fchmod(descriptor, mode if write.mode is None else write.mode)
 
 
@@ -161,6 +161,11 @@ def _copy_attribute(attribute: str, source: int, descriptor: int) -> None:
         # Labels that only the system may set come with the new file by themselves.
         if error.errno != errno.ENOTSUP and not attribute.startswith(("security.", "trusted.")):
             raise
+
+
+def default_mode() -> int:
+    """Give the permission bits of a new file."""
+    return NEW_FILE_MODE & ~_umask()
 
 
 def _umask() -> int:

@@ -54,10 +54,14 @@ class _Known:
 
 @dataclass
 class _Approved:
-    """What an approval said of one call. `hunks` are 0-based; None accepts all."""
+    """What an approval said of one call. `hunks` are 0-based; None accepts all.
+
+    `asked` names the files that any preview of the call which a person approved was about.
+    """
 
     bases: Mapping[str, str]
     hunks: tuple[int, ...] | None = None
+    asked: frozenset[str] = frozenset()
 
 
 class FileTracker:
@@ -90,9 +94,11 @@ class FileTracker:
     # What an approval binds a call to.
 
     def expect(self, call_id: str, bases: Mapping[str, str]) -> None:
-        """Bind `call_id` to the contents its approved preview started from."""
+        """Bind `call_id` to the contents its approved preview started from; none before a second review."""
         with self._lock:
-            self._approved[call_id] = _Approved(bases=dict(bases))
+            before = self._approved.get(call_id)
+            asked = frozenset([*bases, *(before.asked if before else ())])
+            self._approved[call_id] = _Approved(bases=dict(bases), asked=asked)
 
     def accept_hunks(self, call_id: str, hunks: Sequence[int] | None) -> None:
         """Bind `call_id` to the hunks of its preview that the person accepted (0-based); None accepts all."""
@@ -206,8 +212,8 @@ class FileTracker:
     def guard(self, path: Path, stamp: Stamp, *, call_id: str, shown: str, planning: bool = False) -> None:
         """Refuse a change of a file that was not read, or changed since. `shown` names it in the text.
 
-        While `planning`, a read that stands before in the same round counts. A call whose preview of just this
-        file a person approved may go on after somebody else's change: the person saw what it does.
+        While `planning`, a read that stands before in the same round counts. Somebody else's change between
+        approval and write leads to a second review: there the person sees what the call does to the new content.
         Raises ToolError.
         """
         with self._lock:
@@ -216,8 +222,16 @@ class FileTracker:
                 return
             if known is None:
                 raise ToolError(f"{shown} has not been read yet. Read it first, then try again.")
-            if not known.stamp.same_content(stamp) and not self.covers(call_id, path):
-                raise ToolError(_changed(shown))
+            if known.stamp.same_content(stamp) or self._was_seen(call_id, path, stamp, planning=planning):
+                return
+            raise ToolError(_changed(shown))
+
+    def _was_seen(self, call_id: str, path: Path, stamp: Stamp, *, planning: bool) -> bool:
+        """Tell whether a person saw, or is about to see, what the call does to this very content."""
+        approved = self._approved.get(call_id)
+        if approved is None:
+            return False
+        return str(path) in approved.asked if planning else approved.bases.get(str(path)) == stamp.sha256
 
     def guard_whole(self, path: Path, stamp: Stamp, *, shown: str) -> None:
         """Refuse to replace a file of which earlier rounds did not show every line. Raises ToolError."""
