@@ -21,9 +21,9 @@ def denied(verdict: Verdict | None, asked: Sequence[Permission]) -> str:
         return "Denied: the question was closed without an answer. Do not try the same call again unasked."
     if verdict.unasked:
         wanted = ", ".join(dict.fromkeys(f"{item.kind} {item.target}" for item in asked))
-        text = f"Denied: this needs approval ({wanted}) and nobody could be asked."
-    else:
-        text = "Denied by the user. Do not try the same call again; take another way or ask."
+        why = verdict.feedback or "Denied: this needs approval and nobody could be asked."
+        return f"{why}\n(It needs: {wanted})"
+    text = "Denied by the user. Do not try the same call again; take another way or ask."
     return f"{text}\nThe user says: {verdict.feedback}" if verdict.feedback else text
 
 

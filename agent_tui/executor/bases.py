@@ -36,10 +36,17 @@ def _sha256(path: Path) -> str | None:
         return ""
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        seen = hashlib.sha256()
-        while chunk := file.read(_CHUNK_BYTES):
-            seen.update(chunk)
+    try:
+        return _digest(descriptor) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _digest(descriptor: int) -> str:
+    """Give the SHA-256 of an open file's content."""
+    seen = hashlib.sha256()
+    while chunk := os.read(descriptor, _CHUNK_BYTES):
+        seen.update(chunk)
     return seen.hexdigest()
