@@ -27,8 +27,8 @@ from agent_tui.ui.transcript.viewport import Viewport
 
 WHEEL_ROWS = 3
 # The class attribute is the descriptor; Textual's annotation says it may be the value.
-SCROLL_Y = cast("Reactive[float]", ScrollView.scroll_y)
-SCROLL_TARGET_Y = ScrollView.scroll_target_y
+SCROLL_Y = ScrollView.scroll_y
+SCROLL_TARGET_Y = cast("Reactive[float]", ScrollView.scroll_target_y)
 SPIN_S = 0.125
 FRAME_S = 1 / 25
 LIVE_LIMIT_CHARS = 64_000
@@ -83,7 +83,6 @@ class Transcript(ScrollView, can_focus=False):
         self.needle = ""
         self.matches: list[Match] = []
         self.match = -1
-        self._clock = clock
         self._painter = Painter(self.document)
         self._port = Viewport(self.document)
         self._flush_timer: Timer | None = None
