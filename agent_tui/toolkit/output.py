@@ -18,6 +18,7 @@ FILE_FROM_BYTES = 8_000
 FILE_LIMIT_BYTES = 2 << 30
 WRITE_BYTES = 1 << 20
 _TRIM_CHARS = 131_072
+_PLAIN_BYTES = bytes([*range(0x20, 0x7F), 0x09, 0x0A])
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 
 
@@ -115,8 +116,10 @@ class OutputLog:
         self._unwritten_bytes += len(chunk)
         if self.eager or self._unwritten_bytes >= WRITE_BYTES:
             await self._write()
-        text = self._decoder.decode(chunk)
-        self._add(self._collapser.feed(text))
+        # Without this short cut 1 GB of plain text takes 24 s of CPU instead of 4.
+        is_plain = not self._decoder.getstate()[0] and not chunk.translate(None, _PLAIN_BYTES)
+        text = chunk.decode("ascii") if is_plain else self._decoder.decode(chunk)
+        self._add(self._collapser.feed(text, is_plain=is_plain))
         return text
 
     async def close(self) -> None:
@@ -135,7 +138,7 @@ class OutputLog:
 
     def _add(self, text: str) -> None:
         self.shown.feed(text)
-        self.plain.feed(strip_sequences(text))
+        self.plain.feed(text if self._collapser.gave_plain else strip_sequences(text))
 
     async def _write(self) -> None:
         data = b"".join(self._unwritten)

@@ -13,38 +13,45 @@ _SEQUENCE = re.compile(
     r"|[\x9d\x90\x98\x9e\x9f][^\x9c\x07\n]*[\x9c\x07]?"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ERASED = re.compile(r"[^\x08\n]\x08")
 
 
 def strip_sequences(text: str) -> str:
     """Give `text` without escape sequences and control characters; newline and tab stay."""
-    return text if text.isprintable() else _SEQUENCE.sub("", text)
+    return _SEQUENCE.sub("", text) if _CONTROL.search(text) else text
 
 
 class LineCollapser:
     """Turns a stream into what its lines look like when they are finished.
 
     Of a line that returns to its start, what was written last stays. The line in progress is held back until
-    its newline, at most 65,536 characters of it: beyond that it counts as finished.
+    its newline, at most 65,536 characters of it: beyond that it counts as finished. `gave_plain` says whether
+    what was given last is known to hold no control characters.
     """
 
     def __init__(self) -> None:
+        self.gave_plain = True
         self._held = ""
+        self._held_plain = True
 
-    def feed(self, text: str) -> str:
-        """Take what came and give the lines that are finished."""
+    def feed(self, text: str, *, is_plain: bool = False) -> str:
+        """Take what came and give the lines that are finished. `is_plain` promises that there is nothing to collapse."""
         at = text.rfind("\n") + 1
         if at == 0:
             self._held += text
+            self._held_plain &= is_plain
             return self.flush() if len(self._held) > HOLD_CHARS else ""
         done = self._held + text[:at]
-        self._held = text[at:]
-        return _collapse(done)
+        self.gave_plain = self._held_plain and is_plain
+        self._held, self._held_plain = text[at:], is_plain
+        return done if self.gave_plain else _collapse(done)
 
     def flush(self) -> str:
         """Give the line in progress as it is."""
         done, self._held = self._held, ""
-        return _collapse(done)
+        self.gave_plain, self._held_plain = self._held_plain, True
+        return done if self.gave_plain else _collapse(done)
 
 
 def _collapse(text: str) -> str:
