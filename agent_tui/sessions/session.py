@@ -19,6 +19,7 @@ from agent_tui.sessions.frames import (
     RawRecord,
     active_leaf,
     active_path,
+    no_collection,
     read_frames,
     text_of,
 )
@@ -188,7 +189,9 @@ class Session:
 
     def replay(self) -> list[ReplayBlock]:
         """Give the blocks of the active path, oldest first. Needs no pydantic."""
-        return blocks_of(active_path(self._read().records), self._blobs)
+        records = self._read().records
+        with no_collection():
+            return blocks_of(active_path(records), self._blobs)
 
     def restored(self, *, keep_pending: bool = False) -> "Restored":
         """Give the conversation of the active path, its todo list, summaries and open approvals."""
