@@ -216,7 +216,7 @@ def sse(events: Iterable[object], *, named: bool) -> Answer:
     chunks: list[bytes] = []
     for event in events:
         data = event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)
-        name = f"event: {event['type']}\n" if named and isinstance(event, dict) else ""
+        name = f"event: {event.get('type')}\n" if named and isinstance(event, dict) else ""
         chunks.append(f"{name}data: {data}\n\n".encode())
     return Answer(chunks=tuple(chunks))
 
