@@ -41,9 +41,11 @@ def config() -> None:
 @DIRECTORY
 def config_path(directory: Path | None) -> int:
     """Print where settings live."""
-    from agent_tui.wiring import settings_layers
+    from agent_tui.config.layers import settings_layers
+    from agent_tui.config.paths import user_paths
 
-    for layer in settings_layers(RunOptions(directory=directory).enter_directory(), trusted=True):
+    workspace = RunOptions(directory=directory).enter_directory()
+    for layer in settings_layers(user_paths(), workspace, trusted=True):
         click.echo(f"{layer.name:16} {layer.file}{'' if layer.file.exists() else '  (not there)'}")
     return 0
 

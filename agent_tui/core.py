@@ -2,23 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.headless.approver import NobodyApprover
-from agent_tui.history_file import HistoryFile
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, Overloaded, ProviderError, RateLimited, SessionError
-from agent_tui.protocol.events import Event, EventSink, Usage
-from agent_tui.protocol.permissions import Approver
+from agent_tui.protocol.events import Event, EventSink, Notice, TurnStarted, Usage
+from agent_tui.protocol.permissions import Approver, PermissionRequest, Verdict
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.base import Provider
 from agent_tui.sandbox.interface import Sandbox
+from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.store import Session, SessionStore
 from agent_tui.toolkit.context import Ask, Question, QuestionOption
 from agent_tui.toolkit.jobs import SessionJobs
@@ -35,16 +35,32 @@ class OpenSession:
 
 
 class Desk:
-    """What an open session reads from its surroundings at the moment it needs it: who listens, who answers."""
+    """Who listens and who answers at the moment; `turn_id` is the last turn that began."""
 
     def __init__(self) -> None:
         self.sink: EventSink = _nobody
         self.approver: Approver = NobodyApprover()
         self.ask: Ask | None = None
+        self.turn_id = ""
 
     async def tell(self, event: Event) -> None:
         """Pass an event on to whoever listens now."""
+        if isinstance(event, TurnStarted) and not event.origin:
+            self.turn_id = event.turn_id
         await self.sink(event)
+
+    async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
+        """Pass a review on to whoever answers now."""
+        return await self.approver.review(requests)
+
+    async def ask_continue(self, why: str) -> bool:
+        """Ask whether a turn that reached a limit goes on; with nobody to ask it does not."""
+        if self.ask is None:
+            await self.tell(Notice(turn_id=self.turn_id, text=why))
+            return False
+        options = (QuestionOption(label="Go on"), QuestionOption(label="Stop here"))
+        answers = await self.ask([Question(question=f"{why} Go on?", header="Limit", options=options)])
+        return bool(answers) and list(answers[0]) == ["Go on"]
 
 
 async def _nobody(_event: Event) -> None:
@@ -74,6 +90,7 @@ class Core:
         warm_up: Callable[[], None],
         notices: Sequence[str],
         persistent: bool = True,
+        clean_up: Callable[[], None],
     ) -> None:
         self._workspace = workspace
         self._desk = desk
@@ -89,6 +106,7 @@ class Core:
         self._warm = False
         self._notices = list(notices)
         self._persistent = persistent
+        self._clean_up = clean_up
         self._last_usage: Usage | None = None
         self._spent_usd: float | None = 0.0
 
@@ -119,14 +137,6 @@ class Core:
         self._desk.sink = listen
         self._desk.approver = approver
         self._desk.ask = ask
-        self.agent.ask_continue = None if ask is None else self._ask_continue
-
-    async def _ask_continue(self, why: str) -> bool:
-        if self._desk.ask is None:
-            return False
-        options = (QuestionOption(label="Go on"), QuestionOption(label="Stop here"))
-        answers = await self._desk.ask([Question(question=f"{why} Go on?", header="Limit", options=options)])
-        return bool(answers) and list(answers[0]) == ["Go on"]
 
     def notices(self) -> Sequence[str]:
         return [*self._notices, *self._session.record.notices]
@@ -217,10 +227,9 @@ class Core:
     async def _switch(self, record: Session) -> None:
         old = self._session
         self._session = await self._open_session(record)
-        self._session.agent.ask_continue = None if self._desk.ask is None else self._ask_continue
         self._last_usage = None
         await old.jobs.close()
-        await asyncio.to_thread(old.record.close)
+        await old.record.aclose()
 
     async def sessions(self) -> Sequence[SessionView]:
         found = await asyncio.to_thread(self._store.list, None)
@@ -298,7 +307,8 @@ class Core:
         started = time.monotonic()
         self.agent.cancel()
         await self._session.jobs.close()
-        await asyncio.to_thread(self._session.record.close)
+        await self._session.record.aclose()
+        await asyncio.to_thread(self._clean_up)
         async with asyncio.timeout(max(0.1, 2 - (time.monotonic() - started))):
             await self.agent.provider.aclose()
 

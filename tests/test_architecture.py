@@ -32,7 +32,7 @@ LAYERS: dict[str, set[str]] = {
     },
     "ui": {"protocol", "toolkit", "permissions", "executor", "agent", "providers", "sessions", "config"},
 }
-TOP = {"wiring", "cli", "__main__", "__init__"}
+TOP = {"wiring", "assembly", "core", "cli", "commands", "doctor", "options", "__main__", "__init__"}
 INTERFACE_ONLY = {"toolkit", "permissions", "executor", "agent"}
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "textual": ("agent_tui/ui/",),

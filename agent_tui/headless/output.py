@@ -89,23 +89,23 @@ class Output:
     def _progress(self, event: Event) -> None:
         match event:
             case ToolStarted():
-                self._say(f"{event.display_name}: {event.title}" if event.title else event.display_name)
+                self.say(f"{event.display_name}: {event.title}" if event.title else event.display_name)
             case ToolFinished(is_error=True):
-                self._say(f"{event.display_name} failed: {_first_line(event.output)}")
+                self.say(f"{event.display_name} failed: {_first_line(event.output)}")
             case ToolDenied():
-                self._say(
+                self.say(
                     f"{event.display_name or event.tool}: {event.title} - not run: {_first_line(event.reason)}"
                 )
             case Retrying():
-                self._say(
+                self.say(
                     f"{event.reason}; attempt {event.attempt} of {event.max_attempts} in {event.wait_s:.0f} s"
                 )
             case Notice():
-                self._say(event.text)
+                self.say(event.text)
             case _:
                 pass
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
         self._err.write(f"{_printable(text)}\n")
         self._err.flush()
 
@@ -116,7 +116,7 @@ class Output:
             if text:
                 self._out.write(text if text.endswith("\n") else f"{text}\n")
             if result.error:
-                self._say(result.error)
+                self.say(result.error)
         else:
             self._line(self._result(facts, result, text))
         self._out.flush()

@@ -1,0 +1,390 @@
+"""Builds the core from settings: tools, policy, model, session, agent."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.agent.limits import Limits
+from agent_tui.agent.loop import Agent
+from agent_tui._prompt_seam import environment_text, system_prompt
+from agent_tui.config.load import Loaded, RuleLine
+from agent_tui.config.paths import Paths, user_paths
+from agent_tui.config.settings import Settings
+from agent_tui.core import Core, Desk, OpenSession
+from agent_tui.executor.locks import PathLocks
+from agent_tui.executor.registry import CompositeSource
+from agent_tui.executor.rounds import Rounds
+from agent_tui.extensions.bundled import tools_dir
+from agent_tui.extensions.loader import load_tools
+from agent_tui.extensions.sources import ToolFileSource
+from agent_tui.options import RunOptions
+from agent_tui.permissions.audit import AuditLog
+from agent_tui.permissions.grammar import Layer as RuleLayer
+from agent_tui.permissions.grammar import Origin, Rule, RuleError, parse_rule
+from agent_tui.permissions.grants import GrantStore
+from agent_tui.permissions.modes import Mode
+from agent_tui.permissions.needs import Places
+from agent_tui.permissions.policy import Policy
+from agent_tui.permissions.rules import RuleBook, RuleProblem
+from agent_tui.permissions.shell.exact import exact_analysis
+from agent_tui.protocol.errors import SessionInUseError
+from agent_tui.protocol.events import Retrying
+from agent_tui.protocol.journal import NullJournal
+from agent_tui.protocol.permissions import Approver, Decision
+from agent_tui.providers.connect import ProviderSpec, choose, connect, warm_up, with_model
+from agent_tui.providers.retry import RetryingProvider, RetryNotice
+from agent_tui.sandbox.interface import NoSandbox, Sandbox
+from agent_tui.sandbox.late import LateSandbox
+from agent_tui.sandbox.probe import probe
+from agent_tui.sessions.frames import active_path
+from agent_tui.sessions.prompts import HistoryFile
+from agent_tui.sessions.redact import Redactor
+from agent_tui.sessions.store import Session, SessionStore
+from agent_tui.toolkit.context import ShellState, TodoItem, TodoList, ToolContext
+from agent_tui.toolkit.jobs import SessionJobs
+from agent_tui.toolkit.tracker import FileTracker
+from agent_tui.wiring import loaded_settings
+
+PROJECT_TOOLS = Path(".agent-tui") / "tools"
+_LAYERS = {
+    "user": RuleLayer.USER,
+    "project": RuleLayer.PROJECT,
+    "project-private": RuleLayer.PROJECT,
+    "managed": RuleLayer.MANAGED,
+}
+_CONNECT = (
+    "No model is connected: the built-in offline one answers, it is no language model. "
+    "Set ANTHROPIC_API_KEY, or OPENAI_API_KEY (with OPENAI_BASE_URL for another server), or start with --base-url URL."
+)
+
+
+_COPIED = "The session is open in another program; this is a copy of it."
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What stays the same while sessions come and go."""
+
+    options: RunOptions
+    workspace: Path
+    paths: Paths
+    loaded: Loaded
+    tools: CompositeSource
+    sandbox: Sandbox
+    temp: Path
+    notices: Sequence[str]
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+
+def load_sources(loaded: Loaded, workspace: Path, *, trusted: bool) -> tuple[CompositeSource, list[str]]:
+    """Load the bundled tools, the user's and a trusted project's; give a sentence for each that failed.
+
+    Raises ToolLoadError when a bundled tool fails: the installation is broken then.
+    """
+    bundled = load_tools(tools_dir(), source="bundled")
+    if bundled.failures:
+        raise bundled.failures[0]
+    wanted = loaded.settings.tools
+    tools = CompositeSource(override=wanted.override)
+    tools.add("bundled", ToolFileSource(bundled.tools, "bundled"))
+    notices: list[str] = []
+    folders = [("user", user_paths().user_tools)] + (
+        [("project", workspace / PROJECT_TOOLS)] if trusted else []
+    )
+    for name, folder in folders:
+        found = load_tools(folder, source=name)
+        notices += [f"A tool was left out: {failure}" for failure in found.failures]
+        if found.tools:
+            tools.add(name, ToolFileSource(found.tools, name))
+    notices += tools.warnings()
+    return (tools.without(wanted.disable) if wanted.disable else tools), notices
+
+
+def rule_book(loaded: Loaded, *, trusted: bool) -> RuleBook:
+    """Parse the rules of all settings files; what cannot be read closes auto-allow."""
+    rules: list[Rule] = []
+    problems = [RuleProblem(p.message, str(p.file), p.line) for p in loaded.problems if p.fatal]
+    for line in loaded.rules:
+        try:
+            rules.append(parse_rule(line.text, Decision(line.decision), _origin(line)))
+        except RuleError as error:
+            problems.append(RuleProblem(str(error), str(line.file), line.line))
+    return RuleBook(rules, problems=problems, trusted=trusted)
+
+
+def _origin(line: RuleLine) -> Origin:
+    return Origin(_LAYERS[line.layer], line.file.parent, str(line.file), line.line)
+
+
+def provider_spec(settings: Settings) -> ProviderSpec:
+    """Give what the settings say about the model."""
+    model = settings.model
+    return ProviderSpec(
+        provider=model.provider,
+        model=model.name,
+        base_url=model.base_url,
+        key_command=model.key_command,
+        fallbacks=model.fallback,
+        pace_s=0.004 if os.environ.get("AGENT_TUI_TEST_PACE") is None else 0.0,
+    )
+
+
+def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path] = ()) -> Policy:
+    """Build the policy of one run."""
+    home = Path.home().resolve()
+    places = Places(project=ground.workspace, home=home, own=ground.paths.own(), readable=tuple(readable))
+    return Policy(
+        places=places,
+        grants=GrantStore(ground.paths.state),
+        audit=AuditLog(ground.paths.state),
+        analyse=lambda command, _cwd: exact_analysis(command),
+        book=rule_book(ground.loaded, trusted=ground.options.trust),
+        mode=Mode(ground.settings.permissions.mode),
+        strength=lambda: ground.sandbox.strength,
+        session_id=session_id,
+    )
+
+
+def make_ground(options: RunOptions, workspace: Path) -> Ground:
+    """Read settings, load tools, begin to look for a sandbox."""
+    paths = user_paths()
+    loaded = loaded_settings(options, workspace, trusted=options.trust)
+    tools, notices = load_sources(loaded, workspace, trusted=options.trust)
+    temp = Path(tempfile.mkdtemp(prefix="agent-tui-"))
+    sandbox = _sandbox(loaded.settings, workspace, paths, temp)
+    problems = [f"Settings: {problem}" for problem in loaded.problems]
+    return Ground(options, workspace, paths, loaded, tools, sandbox, temp, [*problems, *notices])
+
+
+def _sandbox(settings: Settings, workspace: Path, paths: Paths, temp: Path) -> Sandbox:
+    if settings.sandbox.mode == "off":
+        return NoSandbox("switched off by [sandbox] mode")
+    home = Path.home().resolve()
+    late = LateSandbox(
+        lambda: probe(workspace, home=home, temp=temp, hidden=paths.own(), visible=[paths.sessions])
+    )
+    late.start()
+    return late
+
+
+async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -> Core:
+    """Build the core with its session open. Raises AgentTuiError."""
+    ground = await asyncio.to_thread(make_ground, options, workspace)
+    redactor = Redactor(_known_secrets())
+    store = SessionStore(ground.paths.sessions, redact=redactor)
+    record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
+    policy = make_policy(ground, session_id=record.id, readable=[ground.paths.sessions, ground.temp])
+    desk = Desk()
+    spec = provider_spec(ground.settings)
+    choice = choose(spec)
+    builder = _SessionBuilder(ground, desk, policy)
+
+    def connect_to(name: str) -> RetryingProvider:
+        provider = connect(with_model(spec, name) if name else spec)
+        provider.on_retry = retry_teller(desk)
+        return provider
+
+    builder.provider = await asyncio.to_thread(connect_to, "")
+    session = await builder.open(record)
+    hint = [_CONNECT] if choice.provider == "offline" and not spec.provider else []
+    return Core(
+        workspace=workspace,
+        desk=desk,
+        session=session,
+        open_session=builder.open,
+        connect=connect_to,
+        store=store,
+        policy=policy,
+        tools=ground.tools,
+        sandbox=ground.sandbox,
+        history=HistoryFile(ground.paths.history, redact=redactor),
+        warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
+        notices=[*hint, *ground.notices, *opening],
+        persistent=not options.ephemeral,
+        clean_up=lambda: shutil.rmtree(ground.temp, ignore_errors=True),
+    )
+
+
+def retry_teller(desk: Desk) -> Callable[[RetryNotice], Awaitable[None]]:
+    """Give what tells a retry as an event of the running turn."""
+
+    async def tell(notice: RetryNotice) -> None:
+        await desk.tell(
+            Retrying(
+                turn_id=desk.turn_id,
+                attempt=notice.attempt,
+                max_attempts=notice.max_attempts,
+                wait_s=notice.wait_s,
+                reason=f"{notice.reason} ({notice.fallback} takes over)"
+                if notice.fallback
+                else notice.reason,
+            )
+        )
+
+    return tell
+
+
+def open_record(
+    store: SessionStore, options: RunOptions, workspace: Path, with_screen: bool
+) -> tuple[Session, list[str]]:
+    """Open the session that was asked for, or a new one. Raises SessionError."""
+    if options.ephemeral:
+        return store.ephemeral(workspace), []
+    wanted = options.resume or (store.latest(workspace) if options.continue_last else None)
+    if not wanted:
+        notices = ["There is no earlier session here; this is a new one."] if options.continue_last else []
+        return store.create(workspace, name=options.name), notices
+    try:
+        return store.open(store.find(wanted, workspace)), []
+    except SessionInUseError:
+        if not with_screen:
+            raise
+        return _copy(store, store.find(wanted, workspace), workspace), [_COPIED]
+
+
+def _copy(store: SessionStore, session_id: str, workspace: Path) -> Session:
+    """Open a copy of the path to the active entry of a session that another program holds."""
+    records = active_path(store.read(session_id).records)
+    return store.open(store.write_whole(workspace, records, origin=session_id))
+
+
+def _known_secrets() -> list[str]:
+    names = (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "OPENAI_API_KEY",
+        "EXA_API_KEY",
+        "BRAVE_API_KEY",
+        "TAVILY_API_KEY",
+    )
+    return [value for name in names if (value := os.environ.get(name, "").strip())]
+
+
+class _SessionBuilder:
+    """Makes the agent of a session; kept for the next session of the same run."""
+
+    def __init__(self, ground: Ground, desk: Desk, policy: Policy) -> None:
+        self._ground = ground
+        self._desk = desk
+        self._policy = policy
+        self._locks = PathLocks()
+        self.provider: RetryingProvider
+
+    async def open(self, record: Session) -> OpenSession:
+        """Build everything that belongs to `record`."""
+        ground = self._ground
+        jobs = SessionJobs()
+        restored = await asyncio.to_thread(record.restored)
+        todos = tuple(TodoItem.model_validate(item) for item in restored.todos)
+        world = _World(ground, record, jobs, self._desk, TodoList(items=todos))
+        rounds = Rounds(
+            tools=ground.tools,
+            policy=self._policy,
+            approver=self._desk,
+            journal=record,
+            sink=self._desk.tell,
+            make_context=world.context,
+            locks=self._locks,
+        )
+        limits = ground.settings.limits
+        agent = Agent(
+            provider=self.provider,
+            rounds=rounds,
+            tools=ground.tools,
+            sink=self._desk.tell,
+            journal=record,
+            system=system_prompt(extra=ground.options.append_system_prompt),
+            environment=lambda: environment_text(ground.workspace, sandbox=ground.sandbox),
+            history=restored.messages,
+            summaries=restored.summaries,
+            limits=Limits(
+                max_rounds=limits.max_rounds,
+                max_budget_usd=limits.max_budget_usd or None,
+                max_tokens=limits.max_tokens,
+                max_output_tokens=ground.settings.model.max_output_tokens,
+                effort=ground.settings.model.effort,
+            ),
+            ask_continue=self._desk.ask_continue,
+            session_id=record.id,
+        )
+        return OpenSession(record=record, agent=agent, jobs=jobs)
+
+
+class _World:
+    """The state that the calls of one session share."""
+
+    def __init__(
+        self, ground: Ground, record: Session, jobs: SessionJobs, desk: Desk, todos: TodoList
+    ) -> None:
+        self._ground = ground
+        self._record = record
+        self._jobs = jobs
+        self._desk = desk
+        self._files = FileTracker()
+        self._shell = ShellState(cwd=ground.workspace)
+        self._todos = todos
+
+    def context(self, call_id: str, turn_id: str) -> ToolContext:
+        """Make the context of one call."""
+        return ToolContext(
+            call_id=call_id,
+            turn_id=turn_id,
+            session_id=self._record.id,
+            workspace=self._ground.workspace,
+            files=self._files,
+            sandbox=self._ground.sandbox,
+            shell=self._shell,
+            todos=self._todos,
+            data_dir=self._record.data_dir,
+            jobs=self._jobs,
+            ask=self._desk.ask,
+            extra_roots=tuple(path.resolve() for path in self._ground.options.add_dirs),
+        )
+
+
+@asynccontextmanager
+async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rounds]:
+    """Give rounds without a model and without a session; the person counts as having read every file."""
+    ground = make_ground(RunOptions(), workspace)
+    jobs = SessionJobs()
+    data_dir = Path(tempfile.mkdtemp(prefix="agent-tui-tool-"))
+    shell, todos, files = ShellState(cwd=workspace), TodoList(), FileTracker(trusting=True)
+
+    def context(call_id: str, turn_id: str) -> ToolContext:
+        return ToolContext(
+            call_id=call_id,
+            turn_id=turn_id,
+            session_id="tool",
+            workspace=workspace,
+            files=files,
+            sandbox=ground.sandbox,
+            shell=shell,
+            todos=todos,
+            data_dir=data_dir,
+            jobs=jobs,
+        )
+
+    async def silent(_event: object) -> None:
+        """Nobody watches."""
+
+    try:
+        yield Rounds(
+            tools=ground.tools,
+            policy=make_policy(ground, readable=[data_dir]),
+            approver=approver,
+            journal=NullJournal(),
+            sink=silent,
+            make_context=context,
+        )
+    finally:
+        await jobs.close()
+        shutil.rmtree(ground.temp, ignore_errors=True)

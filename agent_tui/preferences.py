@@ -1,0 +1,57 @@
+"""Choices made in the interface that the next start should know, such as the theme."""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+
+from agent_tui.config.paths import Paths
+
+
+class Preferences:
+    """A small state file, mode 0600. A setting in a settings file wins over it; losing it loses nothing."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._path = paths.state / "preferences.json"
+        self._config = paths.user_config
+
+    def theme(self, environment: Mapping[str, str], *, flag: str = "") -> str:
+        """Give the theme for the first paint: flag, environment, settings file, last choice; validates nothing."""
+        named = (
+            flag
+            or environment.get("AGENT_TUI_THEME", "")
+            or self._configured()
+            or self._read().get("theme", "")
+        )
+        return named or "dark"
+
+    def _configured(self) -> str:
+        try:
+            table: object = tomllib.loads(self._config.read_text(encoding="utf-8-sig")).get("ui")
+        except (OSError, ValueError):
+            return ""
+        name: object = table.get("theme") if isinstance(table, dict) else ""  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]  # TOML is untyped
+        return name if isinstance(name, str) else ""
+
+    def remember(self, key: str, value: str) -> None:
+        """Store a choice; a disk that refuses is not worth a word."""
+        kept = {**self._read(), key: value}
+        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(fd, "w") as stream:
+                json.dump(kept, stream)
+            temporary.replace(self._path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, str]:
+        try:
+            data: object = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(data, dict):
+            return {}
+        items: dict[object, object] = data  # pyright: ignore[reportUnknownVariableType]  # JSON is untyped
+        return {key: value for key, value in items.items() if isinstance(key, str) and isinstance(value, str)}

@@ -1,0 +1,173 @@
+"""The composition root: settings become a provider, tools, an agent and a screen."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tui.config.paths import user_paths
+
+if TYPE_CHECKING:  # the parts are imported when they are built: the screen paints first
+    from agent_tui.config.load import Loaded
+    from agent_tui.core import Core
+    from agent_tui.options import RunOptions
+
+
+def loaded_settings(options: "RunOptions", workspace: Path, *, trusted: bool) -> "Loaded":
+    """Read the settings of all layers with the flags on top."""
+    from agent_tui.config.layers import settings_layers
+    from agent_tui.config.load import load
+
+    return load(
+        settings_layers(user_paths(), workspace, trusted=trusted), overrides=options.overrides(os.environ)
+    )
+
+
+def run_screen(options: "RunOptions", workspace: Path) -> int:
+    """Open the full screen and give the exit code."""
+    from agent_tui.extensions.bundled import themes_dir
+    from agent_tui.preferences import Preferences
+    from agent_tui.ui.app import AgentApp
+    from agent_tui.ui.settings import UiSettings
+
+    async def load_core() -> "Core":
+        assemble = await asyncio.to_thread(_import_assemble)
+        return await assemble(options, workspace, with_screen=True)
+
+    paths = user_paths()
+    preferences = Preferences(paths)
+    settings = UiSettings(
+        theme=preferences.theme(os.environ, flag=options.theme),
+        theme_folders=(themes_dir(), paths.user_themes),
+        keymap_file=paths.keymap,
+        crash_log=paths.log,
+        remember=preferences.remember,
+    )
+    app = AgentApp(load_core, settings=settings, initial_prompt=options.prompt)
+    code = app.run()
+    farewell = app.farewell()
+    if farewell:
+        print(farewell)
+    return 1 if app.crash_message else code or 0
+
+
+def _import_assemble() -> "Callable[..., Awaitable[Core]]":
+    from agent_tui.assembly import assemble  # 0.3 s of CPU, in a thread after the first paint
+
+    return assemble
+
+
+def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
+    """Answer one prompt without a screen and give the exit code."""
+    import sys
+
+    from agent_tui.headless.approver import NobodyApprover
+    from agent_tui.headless.output import Output, OutputFormat
+    from agent_tui.headless.print_mode import run_print
+    from agent_tui.protocol.errors import UsageError
+
+    prompt = "\n\n".join(part for part in (options.prompt.strip(), piped.strip()) if part)
+    if not prompt:
+        raise UsageError("no prompt: give it as an argument or on standard input")
+    kinds: Mapping[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
+    output = Output(
+        kinds[options.output_format],
+        out=sys.stdout,
+        err=sys.stderr,
+        quiet=options.quiet,
+        partial=options.include_partial_messages,
+    )
+
+    async def run() -> int:
+        from agent_tui.assembly import assemble
+
+        core = await assemble(options, workspace, with_screen=False)
+        for notice in core.notices():
+            output.say(notice)
+        return int(await run_print(core, prompt, output=output, approver=NobodyApprover()))
+
+    return asyncio.run(run())
+
+
+def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_all: bool, yes: bool) -> int:
+    """Run the `tool` subcommand and give the exit code."""
+    import sys
+
+    from agent_tui.headless.tool_command import KeyboardApprover, list_tools, parse_batch, run_calls
+    from agent_tui.options import RunOptions
+    from agent_tui.protocol.errors import UsageError
+    from agent_tui.protocol.tools import ToolCall
+
+    if list_all:
+        from agent_tui.assembly import load_sources
+
+        loaded = loaded_settings(RunOptions(), workspace, trusted=False)
+        list_tools(load_sources(loaded, workspace, trusted=False)[0].specs(), out=sys.stdout)
+        return 0
+    if batch:
+        try:
+            text = sys.stdin.read() if batch == "-" else Path(batch).read_text(encoding="utf-8")
+            calls = parse_batch(text)
+        except OSError as error:
+            raise UsageError(f"cannot read {batch!r}: {error.strerror}") from error
+        except ValueError as error:
+            raise UsageError(f"{batch}: {error}") from error
+    else:
+        calls = [ToolCall(call_id="call", name=name, arguments_json=_checked_object(arguments or "{}"))]
+
+    async def run() -> int:
+        from agent_tui.assembly import tool_rounds
+
+        approver = KeyboardApprover(yes=yes)
+        async with tool_rounds(workspace, approver) as rounds:
+            for call in calls:
+                if not rounds.tools.owns(call.name):
+                    raise UsageError(f"no tool named {call.name!r}; 'agent-tui tool --list' lists them")
+            return int(await run_calls(rounds, approver, calls, out=sys.stdout))
+
+    return asyncio.run(run())
+
+
+def _checked_object(text: str) -> str:
+    """Give `text` back when it is a JSON object. Raises UsageError."""
+    import json
+
+    from agent_tui.protocol.errors import UsageError
+
+    try:
+        value: object = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"--json is not valid JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError('--json must be an object, such as \'{"file_path": "README.md"}\'')
+    return text
+
+
+def list_models(options: "RunOptions", workspace: Path) -> Sequence[str]:
+    """Ask the chosen provider's server for its models. Raises ProviderError."""
+    from agent_tui.assembly import provider_spec
+    from agent_tui.providers.connect import connect
+
+    async def ask() -> Sequence[str]:
+        provider = connect(provider_spec(loaded_settings(options, workspace, trusted=False).settings))
+        try:
+            return await provider.models()
+        finally:
+            await provider.aclose()
+
+    return asyncio.run(ask())
+
+
+def run_permissions(arguments: Sequence[str]) -> int:
+    """Run the `permissions` subcommand and give the exit code."""
+    from agent_tui.permissions.commands import main
+
+    return main(arguments, setup=permission_setup)
+
+
+def run_sessions(arguments: Sequence[str]) -> int:
+    """Run the `sessions` subcommand and give the exit code."""
+    from agent_tui.sessions.commands import main
+
+    return main(arguments, root=user_paths().sessions)
