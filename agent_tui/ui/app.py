@@ -53,6 +53,7 @@ class AgentApp(App[int], inherit_bindings=False):
 
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH = "app.tcss"
+    TITLE = "agent-tui"
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(

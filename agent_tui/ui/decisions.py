@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tui.protocol.permissions import Decision, DecidedBy, PermissionRequest, Scope, Verdict
+from agent_tui.protocol.permissions import DecidedBy, Decision, PermissionRequest, Scope, Verdict
 from agent_tui.ui.render.safe import clean_line
 
 _SCOPES = {
@@ -38,7 +38,9 @@ def _what(request: PermissionRequest, verdict: Verdict) -> str:
     if lasting:
         patterns = ", ".join(dict.fromkeys(one.pattern for one in lasting if one.pattern))
         return f"allowed {_SCOPES[lasting[0].scope]} ({clean_line(patterns)}):"
-    by_rule = [one for one in verdict.permissions if one.decided_by is not DecidedBy.PERSON and one.rule is not None]
+    by_rule = [
+        one for one in verdict.permissions if one.decided_by is not DecidedBy.PERSON and one.rule is not None
+    ]
     return f"allowed by {by_rule[0].rule.text}:" if by_rule and by_rule[0].rule else "allowed once"
 
 

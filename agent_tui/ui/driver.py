@@ -107,7 +107,9 @@ class TurnDriver:
                 following = None if self._waiting else backend.next_follow_up()
                 self._stopping = False
                 self._host.queue_changed()
-        except Exception as error:  # the core promised not to raise: this is a bug, and one turn is all it may cost
+        except (
+            Exception
+        ) as error:  # the core promised not to raise: this is a bug, and one turn is all it may cost
             self._host.report_bug(error)
         finally:
             self.busy, self._stopping = False, False

@@ -110,8 +110,7 @@ class Keymap:
     def sheet(self, context: str) -> list[tuple[str, str]]:
         """List (keys, words) of a context in the order of the table; what has no key is left out."""
         rows = [
-            (" · ".join(self.keys_of(context, action.name)), action.label)
-            for action in actions_of(context)
+            (" · ".join(self.keys_of(context, action.name)), action.label) for action in actions_of(context)
         ]
         return [(keys, label) for keys, label in rows if keys]
 
@@ -167,17 +166,21 @@ class _Check:
 
     def _action(self, context: str, key: str, value: object) -> str:
         if key in RESERVED:
-            raise self._error(context, key, f"{spell(key)} is reserved, so that the program can always be left")
+            raise self._error(
+                context, key, f"{spell(key)} is reserved, so that the program can always be left"
+            )
         if not isinstance(value, str) or (value and value not in ACTIONS[context]):
             names = ", ".join(ACTIONS[context])
             raise self._error(context, key, f"no action {value!r}; {context} has {names}")
         if not re.fullmatch(r"\S+( \S+)*", key):
-            raise self._error(context, key, f"{key!r} is not a key; write it like \"ctrl+x m\"")
+            raise self._error(context, key, f'{key!r} is not a key; write it like "ctrl+x m"')
         return value
 
     def _error(self, context: str, key: str, message: str) -> ConfigError:
         line = self._line(context, key)
-        return ConfigError(f"line {line}: {message}", file=self._file, key=f"{context}.{key}" if key else context)
+        return ConfigError(
+            f"line {line}: {message}", file=self._file, key=f"{context}.{key}" if key else context
+        )
 
     def _line(self, context: str, key: str) -> int:
         inside = False

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.ui.approver import ScreenApprover
+from agent_tui.ui.palette import Palette
 from agent_tui.ui.screens.approval.round import Round
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
 from agent_tui.ui.screens.question import QuestionScreen
@@ -90,9 +91,9 @@ class Link:
         """Keep the round pending behind the banner."""
         self.approver.lower()
 
-    def theme_is_dark(self) -> bool:
-        """Tell whether the theme in force is dark."""
-        return self._app.palette.is_dark
+    def palette_now(self) -> Palette:
+        """Give the colours in force."""
+        return self._app.palette
 
 
 def _waiting(count: int) -> str:

@@ -28,4 +28,4 @@ def cut_middle(text: str, width: int) -> str:
     if len(text) <= width or width < 5:
         return text
     head = (width - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (width - 1 - head):]}"
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"

@@ -87,7 +87,9 @@ def read_theme(file: Path) -> NamedTheme:
     if unknown:
         raise ConfigError("not known; a theme has label, dark, colors, ansi", file=file, key=min(unknown))
     base = Palette.DARK if dark else Palette.LIGHT
-    palette = replace(base, is_dark=dark, **_colours(file, table.get("colors", {})), **_ansi(file, table.get("ansi")))
+    palette = replace(
+        base, is_dark=dark, **_colours(file, table.get("colors", {})), **_ansi(file, table.get("ansi"))
+    )
     return NamedTheme(file.stem, str(table.get("label", file.stem)), palette)
 
 
@@ -97,7 +99,9 @@ def _colours(file: Path, table: object) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in cast("dict[str, object]", table).items():
         if key not in _COLOURS:
-            raise ConfigError(f"no such colour; there are {', '.join(_COLOURS)}", file=file, key=f"colors.{key}")
+            raise ConfigError(
+                f"no such colour; there are {', '.join(_COLOURS)}", file=file, key=f"colors.{key}"
+            )
         found[key] = _colour(file, f"colors.{key}", value)
     return found
 
@@ -105,7 +109,7 @@ def _colours(file: Path, table: object) -> dict[str, str]:
 def _colour(file: Path, key: str, value: object) -> str:
     if isinstance(value, str) and (_HEX.fullmatch(value) or value == "default" or value in _ANSI_NAMES):
         return value
-    raise ConfigError(f"expected a colour such as \"#1a2b3c\", found {value!r}", file=file, key=key)
+    raise ConfigError(f'expected a colour such as "#1a2b3c", found {value!r}', file=file, key=key)
 
 
 def _ansi(file: Path, value: object) -> dict[str, tuple[str, ...]]:

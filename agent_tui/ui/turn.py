@@ -177,7 +177,9 @@ class TurnView:
             return
         self._panels.add(call_id)
         self._transcript.add(
-            ReplayBlock(kind="tool", text="", call_id=call_id, tool=tool, display_name=display_name, title=title)
+            ReplayBlock(
+                kind="tool", text="", call_id=call_id, tool=tool, display_name=display_name, title=title
+            )
         )
 
     def _tool_started(self, event: ToolStarted) -> None:
@@ -187,7 +189,11 @@ class TurnView:
             return
         self._panel(event.call_id, event.tool, event.display_name, event.title)
         self._transcript.update_tool(
-            event.call_id, state="running", display_name=event.display_name, title=event.title, tool=event.tool
+            event.call_id,
+            state="running",
+            display_name=event.display_name,
+            title=event.title,
+            tool=event.tool,
         )
         self._host.working_on(f"Running {event.display_name}")
 

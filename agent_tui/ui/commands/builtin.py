@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import cast, get_args
 
 from agent_tui import __version__
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import context_report, status_report, tools_report, usage_report
 
-MODES: tuple[ModeName, ...] = get_args(ModeName)
+MODES = cast("tuple[ModeName, ...]", get_args(ModeName))
 
 
 async def _help(host: CommandHost, args: str) -> None:
@@ -36,8 +36,10 @@ async def _mode(host: CommandHost, args: str) -> None:
     if not args:
         host.perform("cycle_mode")
         return
-    wanted = args.lower().replace("_", "-").replace("acceptedits", "accept-edits").replace("dontask", "dont-ask")
-    mode = next((mode for mode in MODES if mode == wanted), None)
+    wanted = (
+        args.lower().replace("_", "-").replace("acceptedits", "accept-edits").replace("dontask", "dont-ask")
+    )
+    mode: ModeName | None = next((mode for mode in MODES if mode == wanted), None)
     if mode is None:
         host.notice("warning", f"There is no mode {args!r}. Modes: {', '.join(MODES)}.")
         return
@@ -151,7 +153,9 @@ def builtin_commands() -> list[Command]:
     """Give the commands the program brings, in the order of the list."""
     return [
         Command("help", "keys and commands", _help, aliases=("?",), usage="[topic]", while_busy=True),
-        Command("clear", "start a new session; this one is kept", _clear, aliases=("new", "reset", "new-session")),
+        Command(
+            "clear", "start a new session; this one is kept", _clear, aliases=("new", "reset", "new-session")
+        ),
         Command(
             "compact",
             "replace older messages by a summary",
@@ -160,11 +164,15 @@ def builtin_commands() -> list[Command]:
             usage="[focus]",
         ),
         Command(
-            "model", "choose the model", _model, aliases=("models",), usage="[name]", while_busy=True, complete=_models
+            "model",
+            "choose the model",
+            _model,
+            aliases=("models",),
+            usage="[name]",
+            while_busy=True,
+            complete=_models,
         ),
-        Command(
-            "mode", "permission mode", _mode, usage="[name]", while_busy=True, complete=_mode_names
-        ),
+        Command("mode", "permission mode", _mode, usage="[name]", while_busy=True, complete=_mode_names),
         Command("plan", "switch to plan mode", _plan, usage="[prompt]"),
         Command(
             "permissions",
@@ -184,18 +192,35 @@ def builtin_commands() -> list[Command]:
             complete=_session_ids,
         ),
         Command(
-            "rename", "name this session", _rename, aliases=("title", "name"), usage="name", needs_args=True,
+            "rename",
+            "name this session",
+            _rename,
+            aliases=("title", "name"),
+            usage="name",
+            needs_args=True,
             while_busy=True,
         ),
         Command(
-            "theme", "choose the colours", _theme, aliases=("themes",), usage="[name]", while_busy=True,
+            "theme",
+            "choose the colours",
+            _theme,
+            aliases=("themes",),
+            usage="[name]",
+            while_busy=True,
             complete=_themes,
         ),
         Command("tools", "the tools the model can call", _tools, while_busy=True),
         Command("status", "model, mode, session, sandbox", _status, while_busy=True),
         Command("context", "how full the model's window is", _context, while_busy=True),
         Command("usage", "tokens and cost", _usage, aliases=("cost", "stats"), while_busy=True),
-        Command("search", "find text in the conversation", _search, aliases=("find",), usage="[text]", while_busy=True),
+        Command(
+            "search",
+            "find text in the conversation",
+            _search,
+            aliases=("find",),
+            usage="[text]",
+            while_busy=True,
+        ),
         Command("keymap", "every key", _keymap, aliases=("keybindings", "hotkeys"), while_busy=True),
         Command("version", "version of the program", _version, while_busy=True),
         Command("quit", "leave; the session is kept", _quit, aliases=("exit", "q"), while_busy=True),

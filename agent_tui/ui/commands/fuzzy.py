@@ -58,9 +58,7 @@ def _scattered(needle: str, hay: str) -> tuple[float, tuple[int, ...]] | None:
 
 def rank(query: str, items: Sequence[T], text: Callable[[T], str], *, limit: int = 200) -> list[Match[T]]:
     """Give the items that match, best first; with an empty query all of them in their own order."""
-    matches = [
-        Match(item, *scored) for item in items if (scored := fuzzy(query, text(item))) is not None
-    ]
+    matches = [Match(item, *scored) for item in items if (scored := fuzzy(query, text(item))) is not None]
     if query:
         matches.sort(key=lambda match: -match.score)
     return matches[:limit]

@@ -57,7 +57,9 @@ def _context_line(status: StatusView) -> str:
     if not status.context_limit_tokens:
         return f"{tokens(status.context_tokens)} tokens"
     percent = 100 * status.context_tokens / status.context_limit_tokens
-    return f"{tokens(status.context_tokens)} of {tokens(status.context_limit_tokens)} tokens ({percent:.0f} %)"
+    return (
+        f"{tokens(status.context_tokens)} of {tokens(status.context_limit_tokens)} tokens ({percent:.0f} %)"
+    )
 
 
 def context_report(status: StatusView) -> str:

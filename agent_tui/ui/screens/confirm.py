@@ -55,13 +55,13 @@ class Confirm(Dialog[bool]):
         self._rows.set_rows([Content(f" {label}") for label in self._labels], cursor=1 if self._danger else 0)
         self._rows.focus()
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> None:
         """Take y and n besides the keys of every list."""
         if event.character in ("y", "n"):
             event.stop()
             self.finish(event.character == "y")
             return
-        super().on_key(event)
+        super().take_key(event)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeVar, cast
 
 from textual import events
+from textual.app import App
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
@@ -41,8 +42,17 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
         self.context = context
         self._finished = False
 
+    @property
+    def program(self) -> App[int]:
+        """The app."""
+        return cast("App[int]", self.app)  # pyright: ignore[reportUnknownMemberType] - Textual leaves its type open
+
     def on_key(self, event: events.Key) -> None:
-        """Look a key up that no field took."""
+        """Take a key that no field took."""
+        self.take_key(event)
+
+    def take_key(self, event: events.Key) -> None:
+        """Look a key up and do its action. Overridden instead of `on_key`, which Textual calls once per class."""
         press = self.keys.press((self.context,), event.key, event.character)
         if press.action or press.pending:
             event.stop()
@@ -54,7 +64,7 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
 
     def finish(self, result: Result | None) -> None:
         """Close this dialog, with whatever stands above it, and answer once."""
-        if self._finished or not self.is_attached or self not in self.app.screen_stack:
+        if self._finished or not self.is_attached or self not in self.program.screen_stack:
             return
         self._finished = True
         self.pop_until_active()

@@ -134,7 +134,7 @@ class QuestionScreen(Dialog[Answers | None]):
     def _marked(self) -> list[str]:
         return self._answers[self._at] if self._question.multiple else []
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> None:
         """Take Tab and Space besides the keys of every list; what was typed ahead answers nothing."""
         if self._clock() < self._ready_at:
             if event.key not in ("ctrl+c", "ctrl+q"):
@@ -153,7 +153,7 @@ class QuestionScreen(Dialog[Answers | None]):
             event.stop()
             self._rows.move_to(int(event.character) - 1)
         else:
-            super().on_key(event)
+            super().take_key(event)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""

@@ -39,7 +39,7 @@ class Viewer(Dialog[None]):
     def on_mount(self) -> None:
         """Open the panel."""
         self._view.load([self._block])
-        if not self._block.state == "error":
+        if self._block.state != "error":
             self._view.toggle(0)
         self._view.go_home()
 

@@ -10,6 +10,7 @@ from agent_tui.protocol.permissions import Decision, PermissionKind, Risk, Scope
 from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean_line, vis
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
+from agent_tui.ui.screens.approval.preview import command_of
 from agent_tui.ui.screens.approval.round import Round, Row
 
 SCOPE_WORDS = {
@@ -34,8 +35,12 @@ def call_name(row: Row) -> str:
 def one_line(row: Row) -> str:
     """Give the call's target in one line; every odd character is visible."""
     request = row.request
-    text = request.title or (request.permissions[0].target if request.permissions else "")
+    text = request.title or _compact(request.arguments_json)
     return vis(text).replace("⟦n⟧\n", "⟦n⟧ ")
+
+
+def _compact(arguments_json: str) -> str:
+    return " ".join(arguments_json.split()) if arguments_json != "{}" else ""
 
 
 def call_row(row: Row, *, name_width: int, group: str = "") -> Content:
@@ -148,7 +153,7 @@ def single_headline(row: Row, width: int) -> Content:
         ),
         (call_name(row), "bold"),
         "  ",
-        one_line(row),
+        "" if command_of(row.request) is not None else one_line(row),
     )
     risk = Content.styled("  HIGH", "bold $error") if row.risk is Risk.HIGH else Content("")
     origin = (

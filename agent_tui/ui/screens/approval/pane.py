@@ -75,7 +75,7 @@ class Pane(ScrollView):
     """
 
     class EndSeen(Message):
-        """The last row is on screen."""
+        """The last row that must be seen is on screen."""
 
         def __init__(self, pane: Pane) -> None:
             super().__init__()
@@ -86,8 +86,15 @@ class Pane(ScrollView):
         self._sources: list[Source] = []
         self._starts: list[int] = []
         self._total = 0
+        self._needed = 0
+        self._needed_rows = 0
         self._wrap = True
         self._shift = 0
+
+    @property
+    def needed_rows(self) -> int:
+        """How many rows must have been on screen."""
+        return self._needed_rows
 
     @property
     def total(self) -> int:
@@ -99,9 +106,9 @@ class Pane(ScrollView):
         """Whether long lines are wrapped."""
         return self._wrap
 
-    def show(self, sources: Sequence[Source], *, keep_place: bool = False) -> None:
-        """Show other lines, from their start."""
-        self._sources = list(sources)
+    def show(self, sources: Sequence[Source], *, needed: int = 0, keep_place: bool = False) -> None:
+        """Show other lines, from their start. The first `needed` sources must be seen to their end."""
+        self._sources, self._needed = list(sources), needed
         if not keep_place:
             self._shift = 0
             self.scroll_to(0, 0, animate=False, force=True)
@@ -137,9 +144,11 @@ class Pane(ScrollView):
 
     def _lay_out(self) -> None:
         self._starts, total = [], 0
-        for source in self._sources:
+        for index, source in enumerate(self._sources):
             self._starts.append(total)
             total += source.layout(self._room, wrap=self._wrap)
+            if index < self._needed:
+                self._needed_rows = total
         self._total = total
         self.virtual_size = Size(0, total)
         self.refresh()
@@ -147,8 +156,8 @@ class Pane(ScrollView):
 
     @property
     def end_is_visible(self) -> bool:
-        """Whether the last row is on screen now."""
-        return self.size.height > 0 and self.scroll_offset.y + self.size.height >= self._total
+        """Whether the last row that must be seen is on screen now."""
+        return self.size.height > 0 and self.scroll_offset.y + self.size.height >= self._needed_rows
 
     def _check_end(self) -> None:
         if self.end_is_visible and self._sources:

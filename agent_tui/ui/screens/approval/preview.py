@@ -104,7 +104,7 @@ def body(row: Row) -> list[Content]:
         return [_head("Arguments, edited"), *_json_lines(row.edited)]
     command = command_of(request)
     if command is not None:
-        return [*_command(command), *_parts(request.parts)]
+        return _command(command)
     preview = request.preview
     if preview is not None and preview.content:
         lines = [Content(line) for line in clean(preview.content).split("\n")]
@@ -112,6 +112,11 @@ def body(row: Row) -> list[Content]:
             lines += [_head("Cut here. The arguments in full"), *_json_lines(arguments_of(request))]
         return lines
     return [_head("Arguments"), *_json_lines(arguments_of(request))]
+
+
+def parts(row: Row) -> list[Content]:
+    """Give the verdict of each part of a command."""
+    return _parts(row.request.parts) if row.edited is None else []
 
 
 def after_diff(row: Row) -> list[Content]:
@@ -193,8 +198,8 @@ def _head(text: str) -> Content:
 def _command(command: str) -> list[Content]:
     lines = vis(command).split("\n")
     count = command.count("\n") + 1
-    head = f"Command, {count} lines" if count > 1 else "Command"
-    return [_head(head), *(Content.styled(line, "$foreground") for line in lines)]
+    text = [Content.styled(line, "$foreground") for line in lines]
+    return [_head(f"{count} lines"), *text] if count > 1 else text
 
 
 def _parts(parts: tuple[CommandPart, ...]) -> list[Content]:

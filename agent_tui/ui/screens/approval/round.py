@@ -33,7 +33,7 @@ class Row:
     request: PermissionRequest
     answered: asyncio.Event
     added_at: float
-    decisions: dict[str, PermissionDecision] = field(default_factory=dict)
+    decisions: dict[str, PermissionDecision] = field(default_factory=dict[str, PermissionDecision])
     bare: Decision | None = None
     feedback: str = ""
     edited: JsonObject | None = None
@@ -119,7 +119,7 @@ class Round:
     def answers(self, call_ids: Sequence[str]) -> Mapping[str, Verdict]:
         """Give the verdicts of rows that were sent; a call without one is denied."""
         rows = [row for row in self.rows if row.call_id in call_ids and row.sent]
-        return {row.call_id: row.verdict() for row in rows if not (row.bare is Decision.DENY)}
+        return {row.call_id: row.verdict() for row in rows if row.bare is not Decision.DENY}
 
     def groups(self) -> list[PermissionGroup]:
         """Give the permissions of all rows, joined."""

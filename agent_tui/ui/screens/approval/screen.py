@@ -14,7 +14,8 @@ from textual.widgets import Static, TextArea
 
 from agent_tui.protocol.permissions import Decision, Scope
 from agent_tui.ui.keymap import Keymap
-from agent_tui.ui.look import spans
+from agent_tui.ui.palette import Palette
+from agent_tui.ui.render.diff import SIDE_BY_SIDE_CELLS
 from agent_tui.ui.screens.approval import labels, preview
 from agent_tui.ui.screens.approval.fields import CallEdit, Comment, Lasting, Writing
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
@@ -31,7 +32,9 @@ PaneName = Literal["calls", "permissions", "preview"]
 _GROUPINGS = ("", "permission", "tool", "file", "agent")
 _STACK_WIDTH = 80
 _TINY_HEIGHT = 12
-_PLAIN_HEIGHT = 24
+_PLAIN_HEIGHT = 30
+_NARROW_WIDTH = 40
+_NAME_CELLS = 6
 
 
 class ApprovalControl(Protocol):
@@ -41,7 +44,9 @@ class ApprovalControl(Protocol):
         """Keep the round pending behind the banner."""
         ...
 
-    def theme_is_dark(self) -> bool: ...
+    def palette_now(self) -> Palette:
+        """Give the colours in force."""
+        ...
 
 
 class ApprovalScreen(Dialog[None]):
@@ -64,7 +69,7 @@ class ApprovalScreen(Dialog[None]):
         self._groups: list[PermissionGroup] = []
         self._pane: PaneName = "calls"
         self._grouping = ""
-        self._side_by_side = False
+        self._side_by_side: bool | None = None
         self._full = self._why = self._sure = False
         self._writing: Writing | None = None
         self._hunks: HunkChoice | None = None
@@ -132,8 +137,8 @@ class ApprovalScreen(Dialog[None]):
         self._show_row()
 
     def _draw(self, cursor: int | None = None) -> None:
-        width = max((len(labels.call_name(row)) for row in self._order), default=4)
-        name_width = min(max(width, 4), 12)
+        widest = max((len(labels.call_name(row)) for row in self._order), default=4)
+        name_width = min(widest, _NAME_CELLS) if self.size.width >= _NARROW_WIDTH else 0
         rows = [
             labels.call_row(row, name_width=name_width, group=labels.group_key(row, self._grouping))
             for row in self._order
@@ -206,10 +211,9 @@ class ApprovalScreen(Dialog[None]):
             return
         row.looked_at = True
         lines = preview.why(row) if self._why else None
-        dark = self._control.theme_is_dark()
-        self._view.show(
-            preview_sources(row, lines, side_by_side=self._side_by_side, dark=dark), keep_place=keep_place
-        )
+        palette = self._control.palette_now()
+        sources, needed = preview_sources(row, lines, side_by_side=self._side_by_side, palette=palette)
+        self._view.show(sources, needed=needed, keep_place=keep_place)
         self.call_after_refresh(self._fit)
 
     def _say(self, text: str) -> None:
@@ -227,7 +231,7 @@ class ApprovalScreen(Dialog[None]):
             self._draw()
 
     def _fit(self) -> None:
-        size, single = self.app.size, len(self.round.rows) == 1
+        size, single = self.program.size, len(self.round.rows) == 1
         tiny = size.height < _TINY_HEIGHT
         self.set_class(size.width < _STACK_WIDTH, "-stacked")
         self.set_class(tiny, "-tiny")
@@ -248,14 +252,14 @@ class ApprovalScreen(Dialog[None]):
 
     # Keys
 
-    def on_key(self, event: events.Key) -> None:
+    def take_key(self, event: events.Key) -> None:
         """Take keys once the screen has been on for a moment; before that they decide nothing."""
         if event.key in ("ctrl+c", "ctrl+q"):
             return
         if self._clock() - self._opened_at < self._grace_s:
             event.stop()
             return
-        super().on_key(event)
+        super().take_key(event)
 
     def on_hints_clicked(self, event: Hints.Clicked) -> None:
         """Do what a key would do."""
@@ -340,6 +344,8 @@ class ApprovalScreen(Dialog[None]):
             case "page_up" | "page_down":
                 self._view.page(-1 if action == "page_up" else 1)
             case "preview_end":
+                self._full = self._full or self.has_class("-tiny")
+                self._fit()
                 self._view.to_end()
             case "preview_start":
                 self._view.to_start()
@@ -351,7 +357,8 @@ class ApprovalScreen(Dialog[None]):
             case "wrap":
                 self._view.toggle_wrap()
             case "layout":
-                self._side_by_side = not self._side_by_side
+                wide = self._view.size.width > SIDE_BY_SIDE_CELLS
+                self._side_by_side = not (wide if self._side_by_side is None else self._side_by_side)
                 self._show_row(keep_place=True)
             case "full":
                 self._full = not self._full
@@ -412,7 +419,8 @@ class ApprovalScreen(Dialog[None]):
             return bool(rows)
         unread = [row for row in rows if preview.must_be_read(row) and not row.read and row.edited is None]
         if unread:
-            many = f"{self._view.total} lines: " if unread[0] is self.row else ""
+            rows_here = self._view.needed_rows if unread[0] is self.row else 0
+            many = f"{rows_here} lines: " if rows_here > 1 else ""
             end = self.keys.hint("approval", "preview_end")
             self._say(f"{many}read it to the end first. {end} goes there.")
             if unread[0] is not self.row:
