@@ -2,23 +2,23 @@
 
 import logging
 import time
-from collections.abc import Coroutine, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from agent_tui.executor import answers
 from agent_tui.executor.bases import moved_base
-from agent_tui.executor.bounded import Settled, StopSignal, Workers, contained, flattened
+from agent_tui.executor.bounded import StopSignal, Workers
+from agent_tui.executor.dispatch import Ran, run_tool
 from agent_tui.executor.gate import PolicyLike
 from agent_tui.executor.hooks import ToolHooks, changed
 from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.record import Recorder
 from agent_tui.executor.state import TASK_TOOL, Refusal, RoundCall, beyond, digest
 from agent_tui.protocol.display import DisplayResult
-from agent_tui.protocol.errors import BaseChanged, ToolError
-from agent_tui.protocol.tools import Effect, ToolCall, ToolCallOutcome, ToolResult
+from agent_tui.protocol.tools import ToolCall, ToolCallOutcome, ToolResult
 from agent_tui.toolkit.source import ToolSource
 from agent_tui.toolkit.text import cap_output, display_text
 
@@ -29,15 +29,6 @@ CAPPED_BY_TOOL = "output_capped"
 """A result whose `data` holds this key as true was cut by its tool and is not cut again."""
 
 CallKind = Literal["reader", "task", "writer"]
-
-
-@dataclass(frozen=True)
-class _Ran:
-    """What a tool came to: its result and whether it failed, or the file that was not what was approved."""
-
-    result: ToolResult
-    effect: Effect
-    moved: BaseChanged | None = None
 
 
 class ToolRoundCtx:
@@ -161,7 +152,7 @@ class ToolRoundCtx:
             return cwd
         return cwd if now.denial or beyond(now.asking, item.approved) else None
 
-    async def _dispatch(self, item: RoundCall) -> _Ran:
+    async def _dispatch(self, item: RoundCall) -> Ran:
         """Run the tool within its time limit; a stop ends it if it may be stopped."""
         name = item.call.name
         limit_s = self._tools.timeout_s(name)
@@ -171,15 +162,16 @@ class ToolRoundCtx:
             await self._recorder.output(item, text)
 
         ctx = replace(item.context, report=report, confinement=item.confinement)
-        settled = await self._workers.run(
-            _judged(self._tools.execute(name, item.call.arguments_json, ctx), name),
-            limit_s=limit_s or None,
+        return await run_tool(
+            self._workers,
+            name,
+            self._tools.execute(name, item.call.arguments_json, ctx),
+            limit_s=limit_s,
             stop=self._stop if stoppable and not self._atomic else None,
             finish_s=0.0 if stoppable else WRITER_GRACE_S,
         )
-        return _interpreted(settled, limit_s)
 
-    async def _finish(self, item: RoundCall, ran: _Ran, *, elapsed_s: float) -> None:
+    async def _finish(self, item: RoundCall, ran: Ran, *, elapsed_s: float) -> None:
         """Show the whole result, cut the model's copy, let hooks see it, and answer the call."""
         display = self._show(item, ran)
         summary = self._summary(item, ran)
@@ -196,7 +188,7 @@ class ToolRoundCtx:
             item, result, display=display, summary=summary, effect=effect, elapsed_s=elapsed_s
         )
 
-    def _show(self, item: RoundCall, ran: _Ran) -> DisplayResult:
+    def _show(self, item: RoundCall, ran: Ran) -> DisplayResult:
         """Give the panel's body."""
         try:
             return self._tools.show(item.call.name, item.call.arguments_json, ran.result)
@@ -204,7 +196,7 @@ class ToolRoundCtx:
             _LOG.debug("show of %s failed", item.call.name, exc_info=True)
             return display_text(ran.result.output)
 
-    def _summary(self, item: RoundCall, ran: _Ran) -> str:
+    def _summary(self, item: RoundCall, ran: Ran) -> str:
         """Give the line for compaction; a call that did not end by itself has a fixed one."""
         if ran.effect not in ("ran", "failed"):
             return f"[{item.call.name}: {ran.effect}]"
@@ -229,36 +221,3 @@ class ToolRoundCtx:
                 "The call ran, but the round was stopped before a hook saw its result."
             ), ""
         return changed(result, settled.value), answers.hook_note(settled.value.context)
-
-
-async def _judged(work: Coroutine[object, object, ToolResult], name: str) -> _Ran:
-    """Turn what a tool raises into its result."""
-    try:
-        result = await contained(work)
-    except ToolError as error:
-        return _Ran(ToolResult.error(str(error)), "failed")
-    except BaseChanged as error:
-        return _Ran(ToolResult.error(str(error)), "failed", moved=error)
-    except (
-        Exception
-    ) as error:  # foreign code: a tool may raise anything, also a group of its own tasks' errors
-        for leaf in flattened(error):
-            if isinstance(leaf, BaseChanged):
-                return _Ran(ToolResult.error(str(leaf)), "failed", moved=leaf)
-        leaves = flattened(error)
-        if all(isinstance(leaf, ToolError) for leaf in leaves):
-            return _Ran(ToolResult.error("\n".join(map(str, leaves))), "failed")
-        _LOG.warning("the tool %s failed", name, exc_info=True)
-        return _Ran(ToolResult.error(answers.fault(name, leaves[0])), "failed")
-    return _Ran(result, "failed" if result.is_error else "ran")
-
-
-def _interpreted(settled: Settled[_Ran], limit_s: int) -> _Ran:
-    """Say how a call ended that was ended from outside; what it still gave stands before the reason."""
-    if settled.how == "done" and settled.value is not None:
-        return settled.value
-    given = settled.value.result if settled.value is not None else None
-    reason = answers.timed_out(limit_s) if settled.how == "timeout" else answers.STOPPED
-    output = f"{given.output}\n{reason}" if given is not None and given.output else reason
-    result = ToolResult(output=output, is_error=True, data=given.data if given else {})
-    return _Ran(result, "timeout" if settled.how == "timeout" else "cancelled")

@@ -167,7 +167,15 @@ class Preparer:
         except Exception as error:  # foreign code: a question that cannot be computed is a no
             return Refusal(answers.fault(name, error), "invalid")
         if item.foreign and not permissions:
-            permissions = (Permission(id="tool", kind=PermissionKind.TOOL, target=name, pattern=name),)
+            permissions = (
+                Permission(
+                    id="tool",
+                    kind=PermissionKind.TOOL,
+                    target=name,
+                    pattern=name,
+                    reason="a tool that is not built in",
+                ),
+            )
         try:
             item.review = self.policy.review(
                 tool=name,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from agent_tui.executor import answers
 from agent_tui.executor.bounded import StopSignal, Workers
 from agent_tui.executor.state import Refusal, RoundCall
-from agent_tui.protocol.display import DisplayResult
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.source import ToolSource
 from agent_tui.toolkit.text import display_text
@@ -50,14 +49,9 @@ class Previewer:
         except ToolError as error:
             return Refusal(str(error), "invalid")
         except Exception as error:  # foreign code: the person is told and decides without a preview
-            item.preview = _note(f"There is no preview: {answers.fault(item.call.name, error)}")
+            item.preview = display_text(f"There is no preview: {answers.fault(item.call.name, error)}")
             return None
         item.preview = settled.value
         if settled.how == "timeout":
-            item.preview = _note(f"There is no preview: it took longer than {self.limit_s:g} s.")
+            item.preview = display_text(f"There is no preview: it took longer than {self.limit_s:g} s.")
         return None
-
-
-def _note(text: str) -> DisplayResult:
-    """Show a sentence in place of a preview."""
-    return display_text(text)

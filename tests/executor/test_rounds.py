@@ -3,12 +3,26 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.executor.registry import CompositeSource
+from agent_tui.extensions.bundled import tools_dir
+from agent_tui.extensions.loader import load_tools
+from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.protocol.display import DISPLAY_LIMIT_CHARS
 from agent_tui.protocol.events import RoundStarted, ToolDenied, ToolFinished, ToolOutput, ToolStarted
 from agent_tui.protocol.permissions import Verdict
 from agent_tui.protocol.tools import ToolCall
-from agent_tui.toolkit.testing import RecordingJournal
-from tests.support.round_world import Approver, FakePolicy, call, effects, make_world, outcome, output
+from agent_tui.toolkit.testing import RecordingJournal, make_context
+from tests.support.round_world import (
+    Approver,
+    FakePolicy,
+    Log,
+    Read,
+    call,
+    effects,
+    make_world,
+    outcome,
+    output,
+)
 
 KINDS = {
     "ok": call("ok", path="a"),
@@ -22,7 +36,7 @@ KINDS = {
 }
 
 
-async def test_item_01_every_id_gets_exactly_one_result_of_its_kind(workspace: Path) -> None:
+async def test_a19_item_01_every_id_gets_exactly_one_result_of_its_kind(workspace: Path) -> None:
     world = make_world(workspace, approver=Approver(deny=["denied"]), policy=FakePolicy(deny=["bash"]))
 
     batch = await world.run(*KINDS.values())
@@ -41,7 +55,9 @@ async def test_item_01_every_id_gets_exactly_one_result_of_its_kind(workspace: P
     assert sorted(o.tool_use_id for o in world.journal.outcomes()) == sorted(KINDS)
 
 
-async def test_item_02_results_stand_in_request_order_though_the_first_is_slow(workspace: Path) -> None:
+async def test_a09_h09_item_02_results_stand_in_request_order_though_the_first_is_slow(
+    workspace: Path,
+) -> None:
     world = make_world(workspace, approver=Approver(deny=["middle"]))
     world.log.gate("slow")
 
@@ -69,7 +85,7 @@ async def test_a10_item_03_a_failing_call_stops_no_neighbour(workspace: Path) ->
 
 
 @pytest.mark.parametrize("how", ["cancelled", "group", "exit", "exception", "tool-error-group"])
-async def test_item_06_whatever_a_tool_raises_costs_only_its_own_call(workspace: Path, how: str) -> None:
+async def test_h07_item_06_whatever_a_tool_raises_costs_only_its_own_call(workspace: Path, how: str) -> None:
     world = make_world(workspace)
 
     batch = await world.run(call("c0", "faulty", how=how), call("c1", path="a"))
@@ -166,7 +182,7 @@ async def test_a17_item_11_an_empty_round_does_nothing(workspace: Path) -> None:
     assert (batch.outcomes, world.sink.events, world.journal.records) == ((), [], [])
 
 
-async def test_item_56_events_of_a_call_carry_its_id_and_the_title_comes_first(workspace: Path) -> None:
+async def test_x05_item_56_events_of_a_call_carry_its_id_and_the_title_comes_first(workspace: Path) -> None:
     world = make_world(workspace)
 
     await world.run(call("c0", "bash", command="echo hi"))
@@ -192,7 +208,7 @@ async def test_m02_the_round_is_told_before_anything_of_it(workspace: Path) -> N
     assert world.journal.kinds() == ["round_started", "outcome"]
 
 
-async def test_a08_an_outcome_holds_everything_about_its_call(workspace: Path) -> None:
+async def test_a08_m08_an_outcome_holds_everything_about_its_call(workspace: Path) -> None:
     batch = await make_world(workspace).run(call("c0", path="a"))
 
     (found,) = batch.outcomes
@@ -397,8 +413,6 @@ async def test_a_sub_agents_events_carry_its_origin(workspace: Path) -> None:
 
 
 async def test_p07_a_source_that_knows_no_tools_answers_every_call(workspace: Path) -> None:
-    from agent_tui.executor.registry import CompositeSource
-
     batch = await make_world(workspace, tools=CompositeSource()).run(call("c0"))
 
     assert effects(batch) == {"c0": "unknown_tool"}
@@ -416,3 +430,65 @@ async def test_verdicts_of_other_calls_change_nothing(workspace: Path) -> None:
     batch = await world.run(call("c0", "write", path="a"), call("c1", "write", path="b"))
 
     assert effects(batch) == {"c0": "denied", "c1": "ran"}
+
+
+async def test_a03_m29_one_call_or_a_batch_take_the_same_way_to_the_tool(workspace: Path) -> None:
+    world = make_world(workspace)
+    ctx = make_context(workspace)
+
+    alone = await world.rounds.tools.execute("read", '{"path": "a"}', ctx)
+    batch = await world.run(call("c0", path="a"), call("c1", path="a"))
+
+    assert [o.result for o in batch.outcomes] == [alone, alone]
+
+
+async def test_a13_a_call_gets_a_context_of_its_own(workspace: Path) -> None:
+    seen: list[tuple[str, str, str]] = []
+
+    class Curious(Read):
+        async def run(self, params, ctx):  # type: ignore[no-untyped-def,override]
+            seen.append((ctx.session_id, ctx.turn_id, ctx.call_id))
+            return await super().run(params, ctx)
+
+    world = make_world(workspace, tools=ToolFileSource([Curious(Log())]))
+
+    await world.run(call("c0", path="a"), call("c1", path="a"), turn_id="t7")
+
+    assert seen == [("s0", "t7", "c0"), ("s0", "t7", "c1")]
+
+
+async def test_a15_a_tool_that_asks_the_person_itself_is_not_asked_for(workspace: Path) -> None:
+    world = make_world(workspace)
+
+    batch = await world.run(call("c0", "task"))
+
+    assert effects(batch) == {"c0": "ran"}
+    assert world.approver.asked == []
+
+
+async def test_m11_logs_hold_sizes_and_never_the_content(
+    workspace: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = make_world(workspace)
+
+    with caplog.at_level("DEBUG", logger="agent_tui"):
+        await world.run(call("c0", path="a-secret-name"))
+
+    assert "18 characters" in caplog.text
+    assert "a-secret-name" not in caplog.text
+
+
+async def test_m23_item_74_limits_default_to_30_s_and_bash_keeps_its_own_600_s() -> None:
+    source = ToolFileSource(load_tools(tools_dir(), source="bundled").tools)
+
+    assert source.timeout_s("read") == 30
+    assert source.timeout_s("bash") == 0 or source.timeout_s("bash") > 600
+
+
+async def test_an_answer_takes_its_time_into_account(workspace: Path) -> None:
+    world = make_world(workspace)
+
+    batch = await world.run(call("c0", "faulty", how="hang"), call("c1", "nonsense_tool"))
+
+    assert outcome(batch, "c0").elapsed_s >= 1.0
+    assert outcome(batch, "c1").elapsed_s == 0.0

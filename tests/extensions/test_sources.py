@@ -305,7 +305,7 @@ def test_item_54_a_body_its_tool_did_not_cut_is_cut_with_its_totals() -> None:
     assert shown.content.startswith("é" * 10_000 + "\n")
 
 
-def test_item_30_what_did_not_come_with_the_program_asks() -> None:
+def test_p04_item_30_what_did_not_come_with_the_program_asks() -> None:
     assert not ToolFileSource([Probe()], "bundled").needs_approval("probe")
     assert ToolFileSource([Probe()], "user").needs_approval("probe")
     assert not ToolFileSource([Probe()], "user", asks=False).needs_approval("probe")
@@ -380,3 +380,20 @@ async def test_previews_and_permissions_default_to_nothing(workspace: Path) -> N
     preview = await source.preview("probe", args(), ctx)
 
     assert (permissions, preview) == ((), None)
+
+
+async def test_a01_x01_a_tool_is_its_declaration_and_answers_success_or_error(workspace: Path) -> None:
+    def run(self: Probe, params: Params, ctx: ToolContext) -> ToolResult:
+        return ToolResult.success("yes") if params.mode == "a" else ToolResult.error("no")
+
+    source, ctx = probe_with(run=run, readable=True, timeout_s=45), make_context(workspace)
+    (spec,) = source.specs()
+
+    assert (spec.name, spec.description) == ("probe", "Probes.")
+    assert (source.readable("probe"), source.timeout_s("probe")) == (True, 45)
+    assert await source.execute("probe", args(), ctx) == ToolResult(output="yes")
+    assert await source.execute("probe", args(mode="b"), ctx) == ToolResult(output="no", is_error=True)
+
+
+def test_h03_parameters_that_nobody_declared_are_allowed() -> None:
+    assert ToolFileSource([Probe()]).validate("probe", args(unknown=1)) is None
