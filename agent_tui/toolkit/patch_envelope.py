@@ -6,12 +6,18 @@ from agent_tui.toolkit.patch_model import FilePatch, Hunk, PatchLine
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 _ADD, _DELETE, _UPDATE = "*** Add File:", "*** Delete File:", "*** Update File:"
 _MOVE, _END_OF_FILE = "*** Move to:", "*** End of File"
+_UNIFIED = ("diff --git ", "--- ", "@@ -")
 _SIGNS = {" ", "-", "+"}
 
 
 def is_envelope(text: str) -> bool:
     """Tell whether the text is in this format."""
-    return any(line.strip() == BEGIN for line in text.split("\n"))
+    for line in text.split("\n"):
+        if line.strip() == BEGIN:
+            return True
+        if line.startswith(_UNIFIED):
+            return False
+    return False
 
 
 def parse_envelope(text: str) -> list[FilePatch]:
@@ -21,7 +27,8 @@ def parse_envelope(text: str) -> list[FilePatch]:
     first = stripped.index(BEGIN) + 1
     if END not in stripped[first:]:
         raise ToolError(f"The patch does not end with {END!r}; it may be cut. Nothing was changed.")
-    reader = _Reader(lines[first : stripped.index(END, first)], first)
+    last = len(stripped) - 1 - stripped[::-1].index(END)
+    reader = _Reader(lines[first:last], first)
     files: list[FilePatch] = []
     while not reader.is_done:
         files.append(_file(reader))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from agent_tui.toolkit import paths
 from agent_tui.toolkit.atomic import default_mode
 from agent_tui.toolkit.changes import FileChange
 from agent_tui.toolkit.context import ToolContext
-from agent_tui.toolkit.encoding import UTF8, decode, detect, encode
+from agent_tui.toolkit.encoding import UTF8, Encoding, decode, detect, encode
 from agent_tui.toolkit.files import Base, Desk, refuse_read_only_folder
 from agent_tui.toolkit.line_keeping import keep_ends
-from agent_tui.toolkit.patch_applying import apply_hunks
+from agent_tui.toolkit.patch_applying import Patched, apply_hunks
 from agent_tui.toolkit.patch_envelope import is_envelope, parse_envelope
 from agent_tui.toolkit.patch_model import FilePatch, added_text
 from agent_tui.toolkit.patch_names import check_name
@@ -136,10 +137,8 @@ def _updated(each: PlacedPatch, base: Base, desk: Desk) -> FileChange:
     after, encoding, note = base.data, detect(base.data), ""
     if each.patch.hunks:
         text, encoding = decode(base.data, shown=each.target.shown)
-        patched = apply_hunks(
-            text, _without_bom(each.patch) if encoding.bom else each.patch, shown=each.target.shown
-        )
-        after, note = encode(patched.text, encoding, shown=each.target.shown), patched.note
+        patched, written = _patched(text, encoding, each)
+        after, note = encode(patched.text, written, shown=each.target.shown), patched.note
     mode = _mode(each, base)
     if each.destination is None:
         return FileChange(each.target, base, after, encoding, mode=mode, note=note)
@@ -171,15 +170,14 @@ def _with_execute(mode: int, wanted: bool) -> int:
     return mode | (mode & 0o444) >> 2 if wanted else mode & ~0o111
 
 
-def _without_bom(patch: FilePatch) -> FilePatch:
-    """Take the BOM from the lines of a patch: it is no part of the text."""
-    return replace(
-        patch,
-        hunks=tuple(
-            replace(
-                hunk,
-                lines=tuple(replace(line, text=line.text.removeprefix(_BOM)) for line in hunk.lines),
-            )
-            for hunk in patch.hunks
-        ),
-    )
+def _patched(text: str, encoding: Encoding, each: PlacedPatch) -> tuple[Patched, Encoding]:
+    """Apply the hunks to the text and say in which encoding to write it.
+
+    A BOM is part of the first line for the programs that make patches, and unknown to models.
+    """
+    patch, shown = each.patch, each.target.shown
+    speaks_of_bom = patch.is_exact or any(_BOM in line.text for hunk in patch.hunks for line in hunk.lines)
+    if encoding.bom and speaks_of_bom:
+        with suppress(ToolError):
+            return apply_hunks(_BOM + text, patch, shown=shown), replace(encoding, bom=b"")
+    return apply_hunks(text, patch, shown=shown), encoding
