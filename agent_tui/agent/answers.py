@@ -8,6 +8,7 @@ from agent_tui.protocol.tools import Effect, ToolCall, ToolCallOutcome, ToolResu
 from agent_tui.toolkit.source import ToolSource
 
 CANCELLED = "Cancelled by user before it started."
+NOT_WAITED = "Not run: it waited for an approval, and the person went on without giving one."
 STOPPED_LOOP = (
     "Not run: the same calls were made several rounds in a row and the person did not want to go on."
 )

@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from agent_tui.agent.history import Messages
 from agent_tui.agent.tokens import history_tokens, text_tokens, tool_tokens
-from agent_tui.protocol.messages import AssistantMessage, TokenUsage, UserMessage
+from agent_tui.protocol.messages import (
+    AssistantBlock,
+    AssistantMessage,
+    TokenUsage,
+    ToolUseBlock,
+    UserMessage,
+)
 from agent_tui.protocol.tools import ToolCallOutcome, ToolSpec
 
 
@@ -21,6 +27,7 @@ class Conversation:
         self.summaries: dict[str, str] = dict(summaries or {})
         self._measured_tokens = 0
         self._measured_count = 0
+        self._call_ids = {use.id for message in messages for use in uses_of(message)}
 
     @property
     def messages(self) -> Messages:
@@ -33,6 +40,23 @@ class Conversation:
     def append(self, message: UserMessage | AssistantMessage) -> None:
         """Add a message."""
         self._messages.append(message)
+        self._call_ids.update(use.id for use in uses_of(message))
+
+    def with_new_ids(self, reply: AssistantMessage) -> AssistantMessage:
+        """Give `reply` with ids of calls that never stood in this conversation; most servers send such ids."""
+        taken = set(self._call_ids)
+        content: list[AssistantBlock] = []
+        for block in reply.content:
+            if isinstance(block, ToolUseBlock):
+                unique, number = block.id or "call", 1
+                while unique in taken or not unique:
+                    number += 1
+                    unique = f"{block.id or 'call'}-{number}"
+                taken.add(unique)
+                block = block if unique == block.id else block.model_copy(update={"id": unique})
+            content.append(block)
+        new = tuple(content)
+        return reply if new == reply.content else reply.model_copy(update={"content": new})
 
     def replace(self, messages: Sequence[UserMessage | AssistantMessage]) -> None:
         """Put other messages in the place of all of them; what was measured no longer holds."""
@@ -58,8 +82,17 @@ class Conversation:
             return self._measured_tokens + history_tokens(self._messages[self._measured_count :])
         return text_tokens(system) + sum(tool_tokens(spec) for spec in tools) + history_tokens(self._messages)
 
+    def open_uses(self) -> tuple[ToolUseBlock, ...]:
+        """Give the calls of the last message that have no results yet."""
+        return uses_of(self._messages[-1]) if self._messages else ()
+
     def note_outcomes(self, outcomes: Sequence[ToolCallOutcome]) -> None:
         """Keep the summaries that stand for results once the context is compacted."""
         for outcome in outcomes:
             if outcome.summary:
                 self.summaries[outcome.tool_use_id] = outcome.summary
+
+
+def uses_of(message: UserMessage | AssistantMessage) -> tuple[ToolUseBlock, ...]:
+    """Give the calls a message asks for."""
+    return tuple(block for block in message.content if isinstance(block, ToolUseBlock))

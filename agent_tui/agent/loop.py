@@ -9,12 +9,12 @@ from agent_tui.agent.compactor import CompactionReport, Compactor
 from agent_tui.agent.conversation import Conversation
 from agent_tui.agent.guard import LoopGuard
 from agent_tui.agent.guardrails import Guardrail, GuardrailChain
-from agent_tui.agent.history import Messages, repair
+from agent_tui.agent.history import Messages
 from agent_tui.agent.limits import Limits
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.requests import Requests
 from agent_tui.agent.respond import respond_spec
-from agent_tui.agent.steps import RoundRunner, Steps, uses_of
+from agent_tui.agent.steps import RoundRunner, Steps
 from agent_tui.agent.stop import TurnStopped
 from agent_tui.agent.teller import Teller
 from agent_tui.agent.turn import Turn
@@ -30,7 +30,7 @@ from agent_tui.protocol.messages import (
     UserBlock,
     UserMessage,
 )
-from agent_tui.protocol.tools import ToolSpec, TurnResult, TurnStop
+from agent_tui.protocol.tools import ToolCallOutcome, ToolSpec, TurnResult, TurnStop
 from agent_tui.providers.base import Provider
 from agent_tui.toolkit.source import ToolSource
 
@@ -67,7 +67,7 @@ class Agent:
         self.last_error: AgentTuiError | OSError | None = None
         self._environment = environment
         self._turn: Turn | None = None
-        conversation = Conversation(repair(history, provider.name, provider.model), summaries=summaries)
+        conversation = Conversation(history, summaries=summaries)
         self._teller = Teller(conversation, journal, sink, origin)
         self._allowance = Allowance(self._teller, limits or Limits(), ask=ask_continue)
         self._requests = Requests(
@@ -178,17 +178,17 @@ class Agent:
 
         return await self._play(begin)
 
-    async def redrive(self) -> TurnResult:
-        """Go on with a turn that waits for approvals: its calls are run again, which asks the approver again.
+    async def redrive(self, known: Mapping[str, ToolCallOutcome] | None = None) -> TurnResult:
+        """Go on with a turn that waits for approvals: its open calls are asked for again.
 
-        Without such a turn it only asks the model to go on.
+        `known` are outcomes from before the program ended, by call id; those calls are not run again. Without an open
+        call it only asks the model to go on.
         """
+        self._steps.paused.update(known or {})
 
         async def begin(turn: Turn) -> TurnStop | None:
-            last = self.history[-1] if self.history else None
-            if isinstance(last, AssistantMessage):
-                return await self._steps.round(turn, uses_of(last))
-            return None
+            uses = self._teller.conversation.open_uses()
+            return await self._steps.resume(turn, uses) if uses else None
 
         return await self._play(begin)
 
@@ -237,6 +237,9 @@ class Agent:
             self._turn = None
 
     async def _accept(self, turn: Turn, prompt: str, images: Sequence[ImageBlock]) -> None:
+        uses = self._teller.conversation.open_uses()
+        if uses:
+            await self._steps.give_up(turn, uses)
         content: list[UserBlock] = []
         if not self.history:
             async with turn.switch.droppable():
@@ -274,7 +277,7 @@ class Agent:
         return turn.result(stop)
 
     async def _stopped(self, turn: Turn) -> TurnResult:
-        returned = not turn.began and turn.requests <= 1 and len(turn.messages) <= 1
+        returned = not turn.began and turn.requests <= 1 and self._only_prompt(turn)
         if returned:
             self._forget_prompt(turn)
         await self._teller.journal.turn_finished(
@@ -289,7 +292,7 @@ class Agent:
 
     async def _fail(self, turn: Turn, error: AgentTuiError | OSError) -> TurnResult:
         self.last_error = error
-        poisoned = isinstance(error, BadResponse) and not turn.began and len(turn.messages) == 1
+        poisoned = isinstance(error, BadResponse) and not turn.began and self._only_prompt(turn)
         if poisoned:  # a prompt that the server refuses would make it refuse every later turn
             self._forget_prompt(turn)
         await self._teller.sink(
@@ -302,6 +305,10 @@ class Agent:
         except (AgentTuiError, OSError) as second:
             await self._teller.notice(turn, f"The session could not be written: {second}")
         return turn.result("failed", error=str(error))
+
+    def _only_prompt(self, turn: Turn) -> bool:
+        """Tell whether nothing but the person's words was recorded in this turn."""
+        return len(turn.messages) <= 1 and len(self.history) - turn.start <= 1
 
     def _forget_prompt(self, turn: Turn) -> None:
         self._teller.conversation.cut_to(turn.start)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agent_tui.agent.allowance import Allowance
 from agent_tui.agent.compactor import CompactionReport, Compactor
@@ -17,6 +18,7 @@ from agent_tui.protocol.events import Compacted, Retrying, Usage
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, TokenUsage
 from agent_tui.protocol.tools import ToolSpec
 from agent_tui.providers.base import Provider, ProviderRequest
+from agent_tui.providers.retry import RetryingProvider, RetryNotice
 
 MAX_CUTS = 3
 _GO_ON = (
@@ -113,6 +115,8 @@ class Requests:
 
     async def _ask(self, turn: Turn, received: Received) -> AssistantMessage:
         request = self._request(turn)
+        if isinstance(self.provider, RetryingProvider):
+            self.provider.on_retry = partial(self._retrying, turn)
         await self._judge(turn, await self.guardrails.pre_llm(request))
         turn.requests += 1
         async with turn.switch.droppable():
@@ -170,18 +174,24 @@ class Requests:
         if turn.cuts > MAX_CUTS:
             raise error
         wait_s = self.cut_wait_s * 2 ** (turn.cuts - 1)
+        await self._retrying(turn, RetryNotice(turn.cuts, MAX_CUTS, wait_s, str(error)))
+        async with turn.switch.droppable():
+            await asyncio.sleep(wait_s)
+
+    async def _retrying(self, turn: Turn, notice: RetryNotice) -> None:
+        if notice.fallback:
+            await self.teller.notice(turn, f"{notice.reason} {notice.fallback} takes over.")
+            return
         await self.teller.sink(
             Retrying(
                 turn_id=turn.turn_id,
                 origin=self.teller.origin,
-                attempt=turn.cuts,
-                max_attempts=MAX_CUTS,
-                wait_s=wait_s,
-                reason=str(error),
+                attempt=notice.attempt,
+                max_attempts=notice.max_attempts,
+                wait_s=notice.wait_s,
+                reason=notice.reason,
             )
         )
-        async with turn.switch.droppable():
-            await asyncio.sleep(wait_s)
 
     async def _keep(self, turn: Turn, text: str) -> None:
         """Record the text of a cut reply as a reply of its own, and ask for the rest."""

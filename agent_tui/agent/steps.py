@@ -1,18 +1,20 @@
 """Does what a reply asks for: runs its calls as one round, takes the structured answer, or ends the turn."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agent_tui.agent.allowance import Allowance
 from agent_tui.agent.answers import (
     CANCELLED,
+    NOT_WAITED,
     REPEATED,
     STOPPED_LOOP,
     calls_of,
     results_message,
     unrun,
 )
+from agent_tui.agent.conversation import uses_of
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.respond import ACCEPTED, MAX_RETRIES, MISSING, NOT_REACHED, RESPOND, check
 from agent_tui.agent.stop import TurnStopped
@@ -34,8 +36,15 @@ _TRIES_OF_A_LOOP = 2
 class RoundRunner(Protocol):
     """Runs the calls of one reply; `executor.rounds.Rounds` is the real one."""
 
-    async def run(self, calls: Sequence[ToolCall], *, turn_id: str, round_index: int) -> BatchResult:
-        """Give one outcome per call, in request order."""
+    async def run(
+        self,
+        calls: Sequence[ToolCall],
+        *,
+        turn_id: str,
+        round_index: int,
+        resumed: Mapping[str, ToolCallOutcome] | None = None,
+    ) -> BatchResult:
+        """Give one outcome per call, in request order; those in `resumed` were given before a pause."""
         ...
 
     def cancel(self) -> None:
@@ -45,7 +54,10 @@ class RoundRunner(Protocol):
 
 @dataclass
 class Steps:
-    """Takes the replies of one agent, one after another. Each method gives the reason when the turn is over."""
+    """Takes the replies of one agent, one after another. Each method gives the reason when the turn is over.
+
+    `paused` holds what the calls of a round that waits for approvals have come to so far, by call id.
+    """
 
     rounds: RoundRunner
     tools: ToolSource
@@ -55,9 +67,11 @@ class Steps:
     queue: MessageQueue = field(default_factory=MessageQueue)
     schema: JsonObject | None = None
     in_round: bool = False
+    paused: dict[str, ToolCallOutcome] = field(default_factory=dict[str, ToolCallOutcome])
 
     async def take(self, turn: Turn, reply: AssistantMessage) -> TurnStop | None:
         """Record a reply and do what it asks for; give the reason when the turn is over."""
+        reply = self.teller.conversation.with_new_ids(reply)
         uses = uses_of(reply)
         said = any(isinstance(block, TextBlock) and block.text.strip() for block in reply.content)
         if not uses and not said and reply.stop_reason != "pause_turn":
@@ -112,15 +126,37 @@ class Steps:
             verdict = await self._looping(turn, calls)
             if verdict != "run":
                 return verdict
+        return await self._run(turn, calls, None)
+
+    async def resume(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> TurnStop | None:
+        """Go on with a round that waited for approvals: what it has come to is not done again. Raises TurnStopped."""
+        return await self._run(turn, calls_of(uses), dict(self.paused))
+
+    async def give_up(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> None:
+        """Answer the open calls of a reply because something else comes first."""
+        outcomes = [
+            self.paused.get(call.call_id) or unrun(call, NOT_WAITED, "not_run", self.tools)
+            for call in calls_of(uses)
+        ]
+        self.paused.clear()
+        await self.teller.answered(turn, results_message(outcomes))
+
+    async def _run(
+        self, turn: Turn, calls: Sequence[ToolCall], resumed: Mapping[str, ToolCallOutcome] | None
+    ) -> TurnStop | None:
         turn.rounds += 1
         self.in_round = True
         try:
-            batch = await self.rounds.run(calls, turn_id=turn.turn_id, round_index=turn.rounds - 1)
+            batch = await self.rounds.run(
+                calls, turn_id=turn.turn_id, round_index=turn.rounds - 1, resumed=resumed
+            )
         finally:
             self.in_round = False
         if batch.pending:
             turn.pending = batch.pending
+            self.paused = {o.tool_use_id: o for o in batch.outcomes if o.effect != "pending"}
             return "pending_approvals"
+        self.paused.clear()
         turn.guard.saw(calls, [outcome.result.output for outcome in batch.outcomes])
         turn.count_unasked(batch.outcomes)
         self.teller.conversation.note_outcomes(batch.outcomes)
@@ -206,11 +242,6 @@ class Steps:
         outcomes = [unrun(call, text, effect, self.tools) for call in calls]
         await self.teller.refused(turn, calls, outcomes)
         await self.teller.answered(turn, results_message(outcomes))
-
-
-def uses_of(reply: AssistantMessage) -> tuple[ToolUseBlock, ...]:
-    """Give the calls a reply asks for."""
-    return tuple(block for block in reply.content if isinstance(block, ToolUseBlock))
 
 
 def _accepted(outcome: ToolCallOutcome) -> ToolCallOutcome:

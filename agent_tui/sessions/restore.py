@@ -45,7 +45,7 @@ class Restored:
 
     `pending` are approvals that were asked and not answered: their calls never ran. `interrupted` says that the last turn
     has no end; `unanswered` names its calls without a result. `usage` sums all recorded replies. `unread` counts
-    records that this program could not understand.
+    records that this program could not understand. `known` are the outcomes of an open last reply, by call id.
     """
 
     messages: list[UserMessage | AssistantMessage] = field(
@@ -58,6 +58,7 @@ class Restored:
     unanswered: tuple[str, ...] = ()
     usage: TokenUsage = TokenUsage()
     unread: int = 0
+    known: dict[str, ToolCallOutcome] = field(default_factory=dict[str, ToolCallOutcome])
 
 
 def read_records(path: Iterable[RawRecord], blobs: Blobs) -> tuple[list[SessionRecord], int]:
@@ -147,7 +148,11 @@ class _Building:
         restored.unanswered = tuple(
             name for call_id, name in self._open.items() if call_id not in self._outcomes
         )
-        if not (keep_pending and restored.pending):
+        if keep_pending and restored.pending:
+            restored.known = {
+                call_id: self._outcomes[call_id] for call_id in self._open if call_id in self._outcomes
+            }
+        else:
             self._answer_open()
         return restored
 

@@ -89,7 +89,10 @@ class FakeRounds:
         self.summary = ""
         self.journal: Any = NullJournal()
 
-    async def run(self, calls: Sequence[ToolCall], *, turn_id: str, round_index: int) -> BatchResult:
+    async def run(
+        self, calls: Sequence[ToolCall], *, turn_id: str, round_index: int, resumed: Any = None
+    ) -> BatchResult:
+        self.resumed = resumed
         self.ran.append(list(calls))
         self.started.set()
         await self.journal.round_started(calls, turn_id=turn_id)
