@@ -60,7 +60,9 @@ def needs_interleaved_beta(facts: ModelFacts) -> bool:
 
 def _max_tokens(request: ProviderRequest, facts: ModelFacts) -> int:
     limit = facts.info.max_output_tokens
-    is_known = limit is not None or facts.thinking != "none"  # every Claude that thinks by either way can say as much
+    is_known = (
+        limit is not None or facts.thinking != "none"
+    )  # every Claude that thinks by either way can say as much
     wanted = request.max_output_tokens or (DEFAULT_OUTPUT_TOKENS if is_known else UNKNOWN_OUTPUT_TOKENS)
     return min(wanted, limit) if limit else wanted
 

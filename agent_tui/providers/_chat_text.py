@@ -31,10 +31,12 @@ class TextScanner:
         self._held = ""
         self._inside = ""
         self._said_anything = False
+        self._skip_newlines = False
 
     def feed(self, text: str) -> list[Written]:
         """Take more text."""
-        if not self._held and not self._inside and self._said_anything and "<" not in text:
+        is_plain = not self._held and not self._inside and self._said_anything and not self._skip_newlines
+        if is_plain and "<" not in text:
             return [Written("text", text)]
         self._held += text
         found: list[Written] = []
@@ -84,6 +86,9 @@ class TextScanner:
         return [*wanted, *(["<tool_call>"] if self._tools else [])]
 
     def _say(self, found: list[Written], text: str) -> None:
+        if self._skip_newlines:
+            text = text.lstrip("\n")
+            self._skip_newlines = not text
         if text and (text.strip() or self._said_anything):
             self._said_anything = True
             found.append(Written("text", text))
@@ -94,8 +99,8 @@ class TextScanner:
         if at >= 0:
             if self._held[:at]:
                 found.append(Written("thinking", self._held[:at]))
-            self._held, self._inside = self._held[at + len(closing) :].lstrip("\n"), ""
-            self._said_anything = True
+            self._held, self._inside = self._held[at + len(closing) :], ""
+            self._said_anything = self._skip_newlines = True
             return True
         cut = len(self._held) - _partial(self._held, [closing])
         if cut:

@@ -7,7 +7,7 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import BadResponse, StreamCut
 from agent_tui.protocol.messages import AssistantMessage
 from agent_tui.providers import _failures as failures
-from agent_tui.providers._sse import EventSplitter, parse_object, parse_objects, peek
+from agent_tui.providers._sse import EventSplitter, parse_object, peek
 from agent_tui.providers.base import Completed, Delta
 
 _DONE = b"[DONE]"
@@ -96,14 +96,15 @@ def take(data: bytes, fold: Fold, server: failures.Server, *, is_last: bool = Fa
         fold.done()
         return ()
     try:
-        events = parse_objects(data)
+        event = parse_object(data)
     except ValueError as error:
+        if b"\n" in data:  # some servers forget the blank line between events
+            lines = [line for line in data.split(b"\n") if line.strip()]
+            return [delta for line in lines for delta in take(line, fold, server, is_last=is_last)]
         if is_last:
             return ()  # half an event; `message` tells whether the reply lacks it
         raise BadResponse(f"{server.name} sent an event that is no JSON ({error}).") from error
-    if len(events) == 1:
-        return _feed(events[0], fold, server)
-    return [delta for event in events for delta in _feed(event, fold, server)]
+    return _feed(event, fold, server)
 
 
 def _feed(event: JsonObject, fold: Fold, server: failures.Server) -> Sequence[Delta]:

@@ -74,19 +74,6 @@ def parse_object(data: bytes) -> JsonObject:
     return cast(JsonObject, parsed)
 
 
-def parse_objects(data: bytes) -> list[JsonObject]:
-    """Parse one event, or one object per line from servers that forget the blank line between events.
-
-    Raises ValueError.
-    """
-    try:
-        return [parse_object(data)]
-    except ValueError:
-        if b"\n" not in data:
-            raise
-    return [parse_object(line) for line in data.split(b"\n") if line.strip()]
-
-
 async def peek(chunks: AsyncIterator[bytes]) -> tuple[bytes, bytes]:
     """Read until the first byte that is no white space; give that byte and all bytes read so far.
 

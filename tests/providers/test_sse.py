@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tui.providers._sse import EventSplitter, parse_object, parse_objects, peek
+from agent_tui.providers._sse import EventSplitter, parse_object, peek
 
 STREAM = 'event: a\ndata: {"x":"é🎈"}\n\n: comment\n\nevent: b\nid: 7\nretry: 10\ndata:{"y":1}\n\ndata: [DONE]\n\n'.encode()
 EVENTS = [(b"a", '{"x":"é🎈"}'.encode()), (b"b", b'{"y":1}'), (b"", b"[DONE]")]
@@ -57,10 +57,6 @@ def test_an_event_that_never_ends_is_refused() -> None:
 def test_what_is_no_object_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         parse_object(data)
-
-
-def test_events_that_lack_their_blank_line_between_are_parted() -> None:
-    assert parse_objects(b'{"a":1}\n{"b":2}') == [{"a": 1}, {"b": 2}]
 
 
 @pytest.mark.parametrize(
