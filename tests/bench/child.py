@@ -1,0 +1,98 @@
+import asyncio
+import gc
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+FD = int(os.environ.get("BENCH_FD", "2"))
+KIND = sys.argv[1]
+COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+RATE = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
+BLOCKS = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+
+
+def report(what: str, **facts: float) -> None:
+    line = {"what": what, "cpu_s": time.process_time(), "wall_s": time.perf_counter(), **facts}
+    os.write(FD, (json.dumps(line) + "\n").encode())
+
+
+def bare() -> None:
+    from textual.app import App, ComposeResult
+    from textual.widgets import Static, TextArea
+
+    class Bare(App[None]):
+        CSS = "Static { height: 1fr; } TextArea { height: 3; }"
+
+        def compose(self) -> ComposeResult:
+            yield Static("hello")
+            yield TextArea()
+
+        def on_mount(self) -> None:
+            self.query_one(TextArea).focus()
+            self.call_after_refresh(report, "painted")
+
+    Bare().run()
+
+
+def program() -> None:
+    gc.disable()
+    import agent_tui.ui.app
+    from agent_tui.ui.app import AgentApp
+
+    async def load() -> object:
+        from agent_tui.protocol.events import AssistantFinished, TextDelta
+        from agent_tui.protocol.messages import AssistantMessage, TextBlock
+        from tests.bench.corpus import blocks, tokens
+        from tests.support.fake_backend import FakeBackend
+
+        class Streaming(FakeBackend):
+            async def _play(self, steps: object) -> None:
+                report("turn")
+                text: list[str] = []
+                due = time.perf_counter()
+                for number, token in enumerate(tokens(COUNT)):
+                    text.append(token)
+                    await self.emit(TextDelta(turn_id="t", text=token))
+                    if RATE:
+                        due += 1 / RATE
+                        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+                    elif number % 50 == 49:
+                        await asyncio.sleep(0)
+                await self.emit(
+                    AssistantFinished(
+                        turn_id="t", message=AssistantMessage(content=(TextBlock(text="".join(text)),))
+                    )
+                )
+                while app.transcript.document.dirty:
+                    await asyncio.sleep(0.005)
+                app.call_after_refresh(report, "streamed")
+
+        report("corpus")
+        made = blocks(BLOCKS)
+        report("made")
+        return Streaming(Path.cwd(), blocks=made)
+
+    class Measured(AgentApp):
+        CSS_PATH = Path(agent_tui.ui.app.__file__).with_name("app.tcss")
+
+        def on_mount(self) -> None:
+            super().on_mount()
+            self.call_after_refresh(self.painted)
+
+        def painted(self) -> None:
+            report("painted")
+            gc.enable()
+
+        async def _welcome(self, backend: object) -> None:
+            report("linked")
+            await super()._welcome(backend)
+            self.call_after_refresh(report, "ready")
+
+    app = Measured(load, initial_prompt="go" if COUNT else "")
+    app.run()
+
+
+if __name__ == "__main__":
+    bare() if KIND == "bare" else program()
