@@ -56,13 +56,18 @@ class MarkdownStream:
         self._parts.append(text)
         self._waiting.append(text)
 
-    def flush(self) -> int:
-        """Lay out what came; gives the first row that may have changed."""
-        new = "".join(self._waiting)
-        self._waiting.clear()
+    @property
+    def is_behind(self) -> bool:
+        """Whether text waits to be laid out (half of a line end does not count)."""
+        return any(part != "\r" for part in self._waiting)
+
+    def flush(self, limit_chars: int = 1 << 60) -> int:
+        """Lay out what came, at most so many characters of it; gives the first row that may have changed."""
+        waiting = "".join(self._waiting)
+        new, rest = waiting[:limit_chars], waiting[limit_chars:]
         if new.endswith("\r"):  # may be the first half of a line end
-            new = new[:-1]
-            self._waiting.append("\r")
+            new, rest = new[:-1], "\r" + rest
+        self._waiting = [rest] if rest else []
         first = self._stable
         del self.rows[first:]
         self._tail += clean(new)

@@ -35,6 +35,7 @@ class Document:
         self.streams: dict[int, Stream] = {}
         self.running: set[int] = set()
         self.dirty: set[int] = set()
+        self.ending: set[int] = set()
         self._bodies: Bounded[int, Body] = Bounded(BODY_ROWS, _cost)
         self._calls: dict[str, int] = {}
         self._stamp = 0
@@ -64,6 +65,7 @@ class Document:
         self.streams.clear()
         self.running.clear()
         self.dirty.clear()
+        self.ending.clear()
         self._calls.clear()
         self._bodies.clear()
 
@@ -123,17 +125,26 @@ class Document:
         self.measure(index)
         return index
 
-    def end_stream(self, index: int) -> None:
-        """Keep what a stream wrote as the block's text."""
-        stream = self.streams.pop(index)
-        self.dirty.discard(index)
-        self.blocks[index].data.text = stream.text
-        self.blocks[index].exact = False
+    def end_stream(self, index: int) -> bool:
+        """Keep what a stream wrote as the block's text. False: rows wait to be laid out, end it again then."""
+        stream = self.streams[index]
+        if stream.is_behind:
+            self.ending.add(index)
+            return False
+        del self.streams[index]
+        self.ending.discard(index)
+        block = self.blocks[index]
+        block.data.text = stream.text
+        if block.data.kind == "assistant":
+            self._bodies.put(block.stamp, stream.finished())
+        else:
+            self.changed(index)
+        return True
 
     def take_dirty(self) -> list[int]:
         """Give the blocks that wait for a flush, in order, and forget that they do."""
         indexes = sorted(self.dirty)
-        self.dirty.clear()
+        self.dirty = set()
         return indexes
 
     def changed(self, index: int) -> int:

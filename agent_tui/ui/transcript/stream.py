@@ -6,14 +6,21 @@ from typing import Protocol
 
 from rich.segment import Segment
 
-from agent_tui.ui.render.rows import Row, expand_tabs, wrap_runs
+from agent_tui.ui.render.rows import Body, Row, RowList, expand_tabs, wrap_runs
 from agent_tui.ui.render.safe import clean
 from agent_tui.ui.transcript.blocks import LIVE_ROWS, Block, Look
+from agent_tui.ui.transcript.compose import compose
 from agent_tui.ui.transcript.panel import BORDER, border_of, thinking_head
+
+ALL = 1 << 60
 
 
 class Stream(Protocol):
-    """A body that grows. `append` is cheap; `flush` lays out what came and gives the first row that changed."""
+    """A body that grows.
+
+    `append` is cheap. `flush` lays out what came, at most so many characters of it, and gives the first row
+    that changed; `is_behind` says that more waits. `finished` gives the rows once nothing more will come.
+    """
 
     @property
     def text(self) -> str: ...
@@ -23,9 +30,14 @@ class Stream(Protocol):
 
     def row(self, index: int) -> Row: ...
 
+    @property
+    def is_behind(self) -> bool: ...
+
     def append(self, text: str) -> None: ...
 
-    def flush(self) -> int: ...
+    def flush(self, limit_chars: int = ...) -> int: ...
+
+    def finished(self) -> Body: ...
 
     def again(self, look: Look) -> Stream: ...
 
@@ -57,8 +69,15 @@ class MarkdownBody:
     def append(self, text: str) -> None:
         self._stream.append(text)
 
-    def flush(self) -> int:
-        return self._stream.flush()
+    @property
+    def is_behind(self) -> bool:
+        return self._stream.is_behind
+
+    def flush(self, limit_chars: int = ALL) -> int:
+        return self._stream.flush(limit_chars)
+
+    def finished(self) -> Body:
+        return RowList(self._stream.rows)
 
     def again(self, look: Look) -> Stream:
         stream = MarkdownBody(look)
@@ -101,7 +120,14 @@ class ThinkingStream:
         self._parts.append(text)
         self._new.append(text)
 
-    def flush(self) -> int:
+    @property
+    def is_behind(self) -> bool:
+        return bool(self._new)
+
+    def finished(self) -> Body:
+        return compose(self._block, self._look)
+
+    def flush(self, limit_chars: int = ALL) -> int:
         lines = (self._open_line + "".join(self._new)).split("\n")
         self._new.clear()
         self._open_line = lines.pop()

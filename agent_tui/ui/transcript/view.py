@@ -23,6 +23,7 @@ from agent_tui.ui.transcript.document import Document
 from agent_tui.ui.transcript.paint import GUTTER, MARGIN, Painter, link_at
 from agent_tui.ui.transcript.search import Match, find_all, row_of
 from agent_tui.ui.transcript.selection import selected_text
+from agent_tui.ui.transcript.stream import ALL
 from agent_tui.ui.transcript.viewport import Viewport
 
 WHEEL_ROWS = 3
@@ -32,6 +33,8 @@ SCROLL_TARGET_Y = cast("Reactive[float]", ScrollView.scroll_target_y)
 SPIN_S = 0.125
 FRAME_S = 1 / 25
 LIVE_LIMIT_CHARS = 64_000
+# About 10 ms of layout; a reply that comes all at once is laid out over several frames.
+FRAME_CHARS = 6_000
 # A frame may take a third of the time at most, so that keys are never behind a queue of frames.
 REST = 3.0
 
@@ -164,40 +167,52 @@ class Transcript(ScrollView, can_focus=False):
             self._schedule_flush()
 
     def stream_end(self, index: int) -> None:
-        """End a streamed block; all that was written is on screen with the next paint."""
+        """End a streamed block. What waits is drawn with the next frames, then its text is final."""
         if index in self.document.streams:
-            self.flush()
-            self.document.end_stream(index)
-            self._changed(index)
+            self.document.ending.add(index)
+            self.document.dirty.add(index)
+            self._frame()
 
-    def _schedule_flush(self) -> None:
+    def _schedule_flush(self, rest: float = REST) -> None:
         if self._flush_timer is None and self.is_attached:
-            wait = max(FRAME_S, self._flush_cost_s * REST) - (time.perf_counter() - self._flushed_s)
-            self._flush_timer = self.set_timer(max(0.001, wait), self.flush)
+            wait = max(FRAME_S, self._flush_cost_s * rest) - (time.perf_counter() - self._flushed_s)
+            self._flush_timer = self.set_timer(max(0.001, wait), self._frame)
 
     def flush(self) -> None:
-        """Lay out what was appended since the last frame. Called by a timer; a test may call it."""
+        """Lay out all that was appended so far; else it is done with the next frames."""
+        while self.document.dirty:
+            self._frame(ALL)
+
+    def _frame(self, limit_chars: int = FRAME_CHARS) -> None:
+        """Lay out what was appended since the last frame, so much of it that keys are not kept waiting."""
         if self._flush_timer is not None:
             self._flush_timer.stop()
             self._flush_timer = None
         began = time.perf_counter()
         for index in self.document.take_dirty():
             if index in self.document.streams:
-                self._flush_stream(index)
+                self._flush_stream(index, limit_chars)
             else:
                 self._changed(index)
         self._flushed_s = time.perf_counter()
         self._flush_cost_s = self._flushed_s - began
+        if self.document.dirty:
+            self._schedule_flush(rest=1.0)
 
-    def _flush_stream(self, index: int) -> None:
-        stream = self.document.streams[index]
-        before = stream.height
-        changed = stream.flush()
-        self._painter.forget(self.document.blocks[index].stamp, changed, max(before, stream.height))
-        if self.document.measure(index):
+    def _flush_stream(self, index: int, limit_chars: int) -> None:
+        document, stream = self.document, self.document.streams[index]
+        stamp, before = document.blocks[index].stamp, stream.height
+        changed = stream.flush(limit_chars)
+        if stream.is_behind:
+            document.dirty.add(index)
+        elif index in document.ending:
+            document.end_stream(index)
+        after = document.body(index).height
+        self._painter.forget(stamp, changed, max(before, after))
+        if document.measure(index):
             self._grown()
         else:
-            self._refresh_rows(index, changed, stream.height)
+            self._refresh_rows(index, changed, after)
 
     # -- changes on screen
 
