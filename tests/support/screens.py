@@ -1,0 +1,112 @@
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from agent_tui.ui.app import AgentApp
+from agent_tui.ui.commands.registry import Command
+from agent_tui.ui.screens.approval.screen import ApprovalScreen
+from agent_tui.ui.settings import UiSettings
+from tests.support.fake_backend import FakeBackend
+
+
+class Clock:
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Stage:
+    def __init__(self, app: AgentApp, pilot: Pilot[int], backend: FakeBackend) -> None:
+        self.app, self.pilot, self.backend = app, pilot, backend
+
+    async def until(self, condition: Callable[[], object], *, tries: int = 400) -> None:
+        for _ in range(tries):
+            if condition():
+                return
+            await self.pilot.pause(0.01)
+        raise AssertionError("it did not happen")
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            await self.pilot.press(key)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        for character in text:
+            await self.pilot.press(_NAMES.get(character, character))
+        await self.pilot.pause()
+
+    async def send(self, text: str) -> None:
+        self.app.prompt.put(text)
+        self.app.completion.close()
+        await self.press("enter")
+
+    async def approval(self) -> ApprovalScreen:
+        await self.until(lambda: isinstance(self.app.screen, ApprovalScreen))
+        await self.pilot.pause()
+        assert isinstance(self.app.screen, ApprovalScreen)
+        return self.app.screen
+
+    async def idle(self) -> None:
+        await self.until(lambda: not self.app.driver.busy)
+        await self.pilot.pause()
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        document = self.app.transcript.document
+        return [
+            (block.data.kind, self.app.transcript.source(index))
+            for index, block in enumerate(document.blocks)
+        ]
+
+    @property
+    def notices(self) -> list[str]:
+        return [
+            block.data.text for block in self.app.transcript.document.blocks if block.data.kind == "notice"
+        ]
+
+    def picture(self) -> str:
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in lines)
+
+
+_NAMES = {
+    " ": "space",
+    "/": "slash",
+    "@": "at",
+    "?": "question_mark",
+    "!": "exclamation_mark",
+    "\n": "ctrl+j",
+}
+
+
+@asynccontextmanager
+async def stage(
+    workspace: Path,
+    *,
+    backend: FakeBackend | None = None,
+    size: tuple[int, int] = (100, 30),
+    settings: UiSettings | None = None,
+    initial_prompt: str = "",
+    commands: Sequence[Command] = (),
+) -> AsyncIterator[Stage]:
+    core = backend or FakeBackend(workspace)
+
+    async def load() -> FakeBackend:
+        return core
+
+    app = AgentApp(
+        load,
+        settings=settings or UiSettings(grace_s=0.0, typing_s=0.0),
+        initial_prompt=initial_prompt,
+        commands=commands,
+    )
+    async with app.run_test(size=size) as pilot:
+        here = Stage(app, pilot, core)
+        await here.until(lambda: app.link is not None)
+        await pilot.pause()
+        yield here
