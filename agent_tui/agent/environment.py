@@ -1,0 +1,80 @@
+"""What the model must know of the place it works in; stands once, before the first prompt."""
+
+import asyncio
+import platform
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from agent_tui.agent.git import git_output
+from agent_tui.agent.instructions import Instructions, load_instructions
+from agent_tui.agent.notes import ENVIRONMENT_OPEN
+from agent_tui.sandbox.interface import Sandbox, Strength
+
+_MAX_STATUS_LINES = 40
+_ENVIRONMENT_CLOSE = "</environment>"
+
+
+class Surroundings:
+    """Describes the workspace; call it for the text of the first message.
+
+    Git is asked only in the read-only sandbox, or without one when `trusted`: its configuration can name programs that
+    it runs. `instructions` and their notices are there after the first call.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        *,
+        sandbox: Sandbox | None = None,
+        trusted: bool = False,
+        user_files: Sequence[Path] = (),
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+    ) -> None:
+        self._workspace = workspace
+        self._sandbox = sandbox
+        self._trusted = trusted
+        self._user_files = tuple(user_files)
+        self._now = now
+        self.instructions: Instructions | None = None
+
+    async def __call__(self) -> str:
+        """Give the text: working directory, platform, date, git state, instruction files."""
+        facts = [
+            f"Working directory: {self._workspace}",
+            f"Platform: {platform.system()} {platform.release()} ({platform.machine()})",
+            f"Date: {self._now():%Y-%m-%d (%A), time zone %Z}",
+            await self._git(),
+        ]
+        self.instructions = await asyncio.to_thread(
+            load_instructions, self._workspace, user_files=self._user_files
+        )
+        text = f"{ENVIRONMENT_OPEN}\n" + "\n".join(filter(None, facts)) + f"\n{_ENVIRONMENT_CLOSE}"
+        return f"{text}\n\n{self.instructions.text}" if self.instructions.text else text
+
+    async def _git(self) -> str:
+        if not _in_work_tree(self._workspace):
+            return "Git: not a repository"
+        sandbox = self._sandbox
+        confined = (
+            sandbox is not None and await asyncio.to_thread(lambda: sandbox.strength) is Strength.STRONG
+        )
+        if not confined and not self._trusted:
+            return "Git: a repository (its state was not read)"
+        arguments = ("status", "--porcelain=v1", "--branch", "--untracked-files=normal")
+        status = await git_output(self._workspace, arguments, sandbox=sandbox if confined else None)
+        return "Git: a repository (its state could not be read)" if status is None else _git_text(status)
+
+
+def _in_work_tree(folder: Path) -> bool:
+    return any((place / ".git").exists() for place in (folder, *folder.parents))
+
+
+def _git_text(status: str) -> str:
+    first, *files = status.splitlines() or ["## (unknown)"]
+    branch = first.removeprefix("## ").split("...")[0].removeprefix("No commits yet on ")
+    if not files:
+        return f"Git: branch {branch}, no changes"
+    shown = files[:_MAX_STATUS_LINES]
+    more = [f"... and {len(files) - len(shown)} more"] if len(files) > len(shown) else []
+    return "\n".join([f"Git: branch {branch}, {len(files)} changed or new:", *shown, *more])
