@@ -155,7 +155,7 @@ def _start(options: RunOptions) -> int:
         from agent_tui.wiring import run_headless
 
         return run_headless(options, workspace, piped=_piped_text())
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise _usage("no terminal here; use -p PROMPT for a run without a screen")
     from agent_tui.wiring import run_screen
 
