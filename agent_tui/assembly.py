@@ -10,9 +10,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.limits import Limits
 from agent_tui.agent.loop import Agent
-from agent_tui._prompt_seam import environment_text, system_prompt
+from agent_tui.agent.prompt import system_prompt
 from agent_tui.config.load import Loaded, RuleLine
 from agent_tui.config.paths import Paths, user_paths
 from agent_tui.config.settings import Settings
@@ -303,7 +304,7 @@ class _SessionBuilder:
             sink=self._desk.tell,
             journal=record,
             system=system_prompt(extra=ground.options.append_system_prompt),
-            environment=lambda: environment_text(ground.workspace, sandbox=ground.sandbox),
+            environment=Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.options.trust),
             history=restored.messages,
             summaries=restored.summaries,
             limits=Limits(

@@ -27,6 +27,7 @@ from agent_tui.toolkit.ranges import LineRanges
 from agent_tui.toolkit.reading import LINE_LIMIT_CHARS, TextRead, read_head, read_window
 from agent_tui.toolkit.rooted import message_of
 from agent_tui.toolkit.similar import missing_file
+from agent_tui.toolkit.text import CAPPED_BY_TOOL
 
 DEFAULT_LIMIT_LINES = 2_000
 OUTPUT_LIMIT_CHARS = 50_000
@@ -114,9 +115,9 @@ def _read(params: ReadParams, target: paths.Target, ctx: ToolContext) -> ToolRes
     if head.startswith(b"%PDF-"):
         return _pdf(target)
     if target.real.suffix == ".ipynb" and params.offset is None and params.limit is None:
-        notebook = _notebook(target, ctx)
-        if notebook is not None:
-            return notebook
+        return _notebook(target, ctx) or _text(
+            params, target, ctx, remark="not a notebook that can be shown as cells"
+        )
     if status.st_size > UNASKED_LIMIT_BYTES and params.offset is None and params.limit is None:
         raise ToolError(
             f"{target.shown} is {status.st_size:,} bytes; more than {UNASKED_LIMIT_BYTES:,} bytes are read only with "
@@ -126,7 +127,7 @@ def _read(params: ReadParams, target: paths.Target, ctx: ToolContext) -> ToolRes
     return _text(params, target, ctx)
 
 
-def _text(params: ReadParams, target: paths.Target, ctx: ToolContext) -> ToolResult:
+def _text(params: ReadParams, target: paths.Target, ctx: ToolContext, *, remark: str = "") -> ToolResult:
     offset, limit = max(1, params.offset or 1), max(1, params.limit or DEFAULT_LIMIT_LINES)
     found = read_window(target, offset=offset, limit=limit, limit_chars=OUTPUT_LIMIT_CHARS)
     if found is None:
@@ -147,11 +148,12 @@ def _text(params: ReadParams, target: paths.Target, ctx: ToolContext) -> ToolRes
         "first_line": offset,
         "summary": summary,
         "lines": len(window.lines),
+        CAPPED_BY_TOOL: True,
     }
-    return ToolResult.success(_numbered(found, offset), data=data)
+    return ToolResult.success(_numbered(found, offset, remark), data=data)
 
 
-def _numbered(found: TextRead, offset: int) -> str:
+def _numbered(found: TextRead, offset: int, remark: str) -> str:
     """Give the numbered lines and, below, what was left out."""
     window = found.window
     if not window.lines and window.total_lines == 0:
@@ -160,7 +162,8 @@ def _numbered(found: TextRead, offset: int) -> str:
         f"{number:>6}\t{line.text}{'...' if line.is_cut else ''}"
         for number, line in enumerate(window.lines, start=offset)
     ]
-    notes = [
+    notes = [remark] if remark else []
+    notes += [
         f"line {number:,} was cut at {LINE_LIMIT_CHARS:,} characters; it has {line.size_bytes:,} bytes"
         for number, line in enumerate(window.lines, start=offset)
         if line.is_cut
@@ -208,7 +211,7 @@ def _notebook(target: paths.Target, ctx: ToolContext) -> ToolResult | None:
     shown = cells[:OUTPUT_LIMIT_CHARS]
     hidden = len(cells) - len(shown)
     note = f"\n\n({hidden:,} more characters; read the raw text with offset and limit)" if hidden else ""
-    data: JsonObject = {"path": target.shown, "notebook": True, "summary": "notebook"}
+    data: JsonObject = {"path": target.shown, "notebook": True, "summary": "notebook", CAPPED_BY_TOOL: True}
     return ToolResult.success(shown + note, data=data)
 
 
@@ -220,7 +223,7 @@ def _pdf(target: paths.Target) -> ToolResult:
     text = "\n\n".join(f"# Page {number}\n{page}" for number, page in enumerate(pages, start=1))
     hidden = len(text) - OUTPUT_LIMIT_CHARS
     note = f"\n\n({hidden:,} more characters)" if hidden > 0 else ""
-    data: JsonObject = {"path": target.shown, "summary": count(len(pages), "page")}
+    data: JsonObject = {"path": target.shown, "summary": count(len(pages), "page"), CAPPED_BY_TOOL: True}
     return ToolResult.success(text[:OUTPUT_LIMIT_CHARS] + note, data=data)
 
 

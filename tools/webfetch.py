@@ -20,6 +20,7 @@ from agent_tui.toolkit.api import (
     display_text,
 )
 from agent_tui.toolkit.context import FetchedPage
+from agent_tui.toolkit.text import CAPPED_BY_TOOL
 from agent_tui.toolkit.web_address import check_url
 from agent_tui.toolkit.web_text import decoded, kind_of, readable
 
@@ -52,6 +53,7 @@ def _facts(page: FetchedPage, *, kind: str = "") -> JsonObject:
         "content_type": page.content_type,
         "bytes": len(page.body),
         "kind": kind,
+        CAPPED_BY_TOOL: True,
     }
 
 

@@ -20,13 +20,11 @@ from agent_tui.executor.state import TASK_TOOL, Refusal, RoundCall, beyond, dige
 from agent_tui.protocol.display import DisplayResult
 from agent_tui.protocol.tools import ToolCall, ToolCallOutcome, ToolResult
 from agent_tui.toolkit.source import ToolSource
-from agent_tui.toolkit.text import cap_output, display_text
+from agent_tui.toolkit.text import CAPPED_BY_TOOL, cap_output, display_text
 
 _LOG = logging.getLogger(__name__)
 
 WRITER_GRACE_S = 3.0
-CAPPED_BY_TOOL = "output_capped"
-"""A result whose `data` holds this key as true was cut by its tool and is not cut again."""
 
 CallKind = Literal["reader", "task", "writer"]
 

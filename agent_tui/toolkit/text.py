@@ -9,6 +9,9 @@ from agent_tui.protocol.display import (
 
 OUTPUT_LIMIT_CHARS = 32_768
 
+CAPPED_BY_TOOL = "output_capped"
+"""The key of `ToolResult.data` that says the tool has a cap of its own: the round does not cut it again."""
+
 
 def display_text(
     text: str,
