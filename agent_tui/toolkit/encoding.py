@@ -2,6 +2,7 @@
 
 import codecs
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from agent_tui.protocol.errors import ToolError
@@ -120,10 +121,17 @@ def _wide(sample: bytes) -> Encoding | None:
         return None
     even, odd = sample[::2], sample[1::2]
     for zeros, others, codec in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
-        text_like = not is_binary(others.replace(b"\0", b"\x01"))
-        if zeros.count(0) >= 0.4 * len(zeros) and others.count(0) == 0 and text_like:
+        mostly_zero = zeros.count(0) >= 0.4 * len(zeros) and others.count(0) == 0
+        # A newline byte where the zeros should be means 8-bit text with a few NULs in it.
+        if mostly_zero and b"\n" not in zeros and not is_binary(others) and _is_assigned(sample, codec):
             return Encoding(codec)
     return None
+
+
+def _is_assigned(sample: bytes, codec: str) -> bool:
+    """Tell whether the bytes give only characters that exist."""
+    text = sample.decode(codec, "replace")
+    return not any(unicodedata.category(char) in ("Cn", "Co", "Cs") for char in text)
 
 
 def _legacy(data: bytes, *, is_part: bool) -> Encoding:

@@ -127,7 +127,7 @@ def _deleted(each: PlacedPatch, base: Base) -> FileChange:
     """Remove a file; the lines that the patch names must be its own."""
     encoding = detect(base.data)
     if encoding is not None and any(hunk.lines for hunk in each.patch.hunks):
-        left = apply_hunks(encoding.decode(base.data), each.patch, shown=each.target.shown)
+        left, _written = _patched(encoding.decode(base.data), encoding, each)
         if left.text:
             raise ToolError(f"{each.target.shown} holds more than the patch deletes. Nothing was changed.")
     return FileChange(each.target, base, None, encoding)
