@@ -1,0 +1,226 @@
+"""Analyses a whole command: two parsers, each simple command judged, what they run inside judged as well."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent_tui.permissions.shell.exact import exact_part
+from agent_tui.permissions.shell.judge import Judge, Judged
+from agent_tui.permissions.shell.model import Analysis, Part, Touch
+from agent_tui.permissions.shell.prefilter import MAX_CHARS, MAX_COMMANDS, suspicious
+from agent_tui.permissions.shell.script import Script, Simple, Step
+from agent_tui.permissions.shell.strict import StrictParser
+from agent_tui.permissions.shell.tree import TreeReader, TreeScript
+from agent_tui.permissions.shell.words import NotStatic, Word
+from agent_tui.permissions.shell.world import World
+from agent_tui.permissions.shell.wrappers import SHELLS, base_name, possible_inner, shell_script, unwrap
+from agent_tui.protocol.permissions import PermissionKind, Risk
+
+MAX_DEPTH = 3
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Parts, touches and reasons of one script."""
+
+    parts: tuple[Part, ...]
+    touches: tuple[Touch, ...]
+    reasons: tuple[str, ...]
+
+
+class Analyser:
+    """Analyses commands of one project. Making one is cheap; nothing is remembered between commands."""
+
+    def __init__(self, *, project: Path, home: Path, environ: Mapping[str, str]) -> None:
+        self._project = str(project)
+        self._home = str(home)
+        self._environ = environ
+
+    def __call__(self, command: str, cwd: Path) -> Analysis:
+        """Analyse a command that starts in `cwd`."""
+        hidden = suspicious(command)
+        if len(command) > 20 * MAX_CHARS:
+            return Analysis(command, (exact_part(command, hidden),), unclear=(hidden,))
+        world = World(
+            self._project,
+            self._home,
+            self._environ.get("PATH", os.defpath),
+            has_cdpath=bool(self._environ.get("CDPATH")),
+        )
+        found = _Run(world).script(command, str(cwd), depth=0)
+        reasons = [hidden] if hidden else []
+        reasons.extend(found.reasons)
+        if len(found.parts) > MAX_COMMANDS:
+            reasons.append(f"more than {MAX_COMMANDS} commands")
+        parts = found.parts or (exact_part(command, "nothing that can be read as a command"),)
+        if not found.parts and not _is_empty(command):
+            reasons.append("nothing that can be read as a command")
+        return Analysis(command, parts, _merged(found.touches), tuple(dict.fromkeys(reasons)))
+
+
+def _is_empty(command: str) -> bool:
+    return all(not line.strip() or line.lstrip().startswith("#") for line in command.split("\n"))
+
+
+def _merged(touches: tuple[Touch, ...]) -> tuple[Touch, ...]:
+    """Give each target once per kind; a write of a path makes its read needless."""
+    seen: dict[tuple[PermissionKind, str, bool], Touch] = {}
+    for touch in touches:
+        seen.setdefault((touch.kind, touch.target, touch.lasting), touch)
+    return tuple(seen.values())
+
+
+class _Run:
+    """One analysis."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._judge = Judge(world)
+
+    def script(self, text: str, cwd: str, *, depth: int) -> _Found:
+        """Analyse a script and, to a depth, the scripts that it runs."""
+        tree = TreeReader(text, home=self._world.home, cwd=cwd).read()
+        reasons = list(tree.reasons)
+        script: Script = tree
+        try:
+            strict = StrictParser(text, home=self._world.home).parse()
+        except NotStatic as error:
+            reasons.insert(0, str(error))
+        else:
+            if tree.broken or not _same(strict, tree):
+                reasons.append("the command can be read in two ways")
+            script = strict
+        judged = [*self._steps(script.steps, cwd, reasons, depth)]
+        if script is not tree and reasons:
+            judged.extend(self._steps(tree.steps, cwd, [], depth))
+        if tree.broken:
+            judged.extend(self._scraps(text, cwd))
+        return _Found(
+            tuple(dict.fromkeys(j.part for j in judged)),
+            tuple(touch for j in judged for touch in j.touches),
+            tuple(dict.fromkeys(reasons)),
+        )
+
+    def _steps(self, steps: list[Step], cwd: str, reasons: list[str], depth: int) -> Iterator[Judged]:
+        directories: dict[tuple[int, ...], str] = {(): cwd}
+        for step in steps:
+            here = _directory_of(step.scope, directories)
+            upstream: Simple | None = None
+            for simple in step.stages:
+                if here == "":
+                    reasons.append("the directory is not known")
+                judged = self._judge.judge(simple, here or self._world.project, upstream)
+                judged = self._checked(judged, simple, upstream, reasons, here or self._world.project, depth)
+                yield judged
+                upstream = simple
+                if len(step.stages) == 1:
+                    here = judged.cwd
+                    directories[step.scope] = here
+                    if judged.cwd == "":
+                        reasons.append("the directory is not known")
+
+    def _checked(
+        self,
+        judged: Judged,
+        simple: Simple,
+        upstream: Simple | None,
+        reasons: list[str],
+        cwd: str,
+        depth: int,
+    ) -> Judged:
+        """Add what a command runs inside (`bash -c`, `eval`, a here-document) and what `cd` means."""
+        inner = self._inner(simple, cwd, depth)
+        part, touches = judged.part, list(judged.touches)
+        if inner is not None:
+            touches.extend(inner.touches)
+            reasons.extend(f"{reason}, inside {part.argv[0]}" for reason in inner.reasons if depth == 0)
+            part = _with_inner(part, inner.parts)
+        if judged.cwd not in (cwd, "") and (moved := self._moved(simple, judged.cwd)) is not None:
+            part, touches = (
+                replace(part, safe=False, why=moved) if isinstance(moved, str) else part,
+                (touches if isinstance(moved, str) else [*touches, moved]),
+            )
+        if part.argv and base_name(part.argv[0]) in SHELLS and upstream is not None:
+            part = replace(part, risk=Risk.HIGH)
+        return Judged(part, tuple(touches), judged.cwd)
+
+    def _inner(self, simple: Simple, cwd: str, depth: int) -> _Found | None:
+        if depth >= MAX_DEPTH:
+            return None
+        texts: list[str] = []
+        for layer in (simple.words, unwrap(simple.words).words, *possible_inner(simple.words)):
+            script = shell_script(layer) if layer else None
+            if script is not None and script.text:
+                texts.append(script.text)
+            if layer and base_name(layer[0].text) in SHELLS:
+                texts.extend(redirect.body for redirect in simple.redirects if redirect.body)
+        found = [self.script(text, cwd, depth=depth + 1) for text in dict.fromkeys(texts)]
+        if not found:
+            return None
+        return _Found(
+            tuple(part for f in found for part in f.parts),
+            tuple(touch for f in found for touch in f.touches),
+            tuple(reason for f in found for reason in f.reasons),
+        )
+
+    def _moved(self, simple: Simple, to: str) -> Touch | str | None:
+        """Say what `cd` to a directory needs: outside it is a read; one that is not there yet is not harmless."""
+        place = self._world.place(to, "/")
+        if not self._world.contains(place):
+            return Touch(
+                PermissionKind.READ,
+                place.real,
+                f"cd leaves the project for {place.real}",
+                place.spellings,
+                True,
+                is_folder=True,
+            )
+        if not os.path.isdir(place.real):
+            return "cd to a directory that is not there"
+        operand = simple.words[-1].text
+        if self._world.has_cdpath and not operand.startswith((".", "/")):
+            return "CDPATH may lead cd elsewhere"
+        return None
+
+    def _scraps(self, text: str, cwd: str) -> Iterator[Judged]:
+        """Read what cannot be parsed word by word, so that deny rules see the commands in it."""
+        for scrap in re.split(r"[;&|\n(){}`]|\$\(", text):
+            words = tuple(
+                Word(word, word, static=False) for word in re.split(r"[\s,]+", scrap.strip()) if word
+            )
+            if words:
+                yield self._judge.judge(Simple(words, (), scrap.strip()), cwd)
+
+
+def _directory_of(scope: tuple[int, ...], directories: dict[tuple[int, ...], str]) -> str:
+    while scope not in directories:
+        scope = scope[:-1]
+    return directories[scope]
+
+
+def _with_inner(part: Part, inner: tuple[Part, ...]) -> Part:
+    """Let rules and the risk of the commands inside count for the one that runs them."""
+    sealed = next((p for p in inner if not p.lasting), None)
+    return replace(
+        part,
+        spellings=(*part.spellings, *(s for p in inner for s in p.spellings)),
+        mentions=(*part.mentions, *(m for p in inner for m in p.mentions)),
+        risk=Risk.HIGH if part.risk is Risk.HIGH or any(p.risk is Risk.HIGH for p in inner) else part.risk,
+        lasting=part.lasting and sealed is None,
+        why=sealed.why if sealed else part.why,
+        safe=False,
+    )
+
+
+def _same(strict: Script, tree: TreeScript) -> bool:
+    """Tell whether both parsers saw the same words and redirections, in the same order."""
+    return list(_flat(strict)) == list(_flat(tree))
+
+
+def _flat(script: Script) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
+    for step in script.steps:
+        for simple in step.stages:
+            redirects = [(r.op, r.target.text if r.target else "") for r in simple.redirects]
+            yield [word.text for word in simple.words], redirects

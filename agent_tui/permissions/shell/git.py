@@ -1,0 +1,232 @@
+"""Harmless uses of git: subcommands that only read, each with its exact options."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from agent_tui.permissions.paths import is_secret
+from agent_tui.permissions.shell.options import Operand, Spec, Use, parse_spec, read_use
+from agent_tui.permissions.shell.special import HARMLESS, Reading, refuse
+from agent_tui.permissions.shell.tables import entries
+from agent_tui.permissions.shell.words import Word
+from agent_tui.permissions.shell.world import World
+
+_GLOBAL_HARMLESS = frozenset(
+    {"--no-pager", "--no-optional-locks", "-P", "--literal-pathspecs", "--no-replace-objects"}
+)
+_GLOBAL_VALUE = frozenset(
+    {
+        "-c",
+        "-C",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "--exec-path",
+        "--super-prefix",
+        "--config-env",
+        "--attr-source",
+    }
+)
+_SUBVERBS = {
+    "remote": {"get-url", "show-never"},
+    "stash": {"list", "show"},
+    "worktree": {"list"},
+    "submodule": {"status", "summary-never"},
+    "notes": {"list", "show"},
+    "bisect": {"log", "view-never"},
+    "sparse-checkout": {"list"},
+    "config": {"list", "get"},
+    "reflog": {"show", "exists"},
+    "bundle": {"list-heads", "verify"},
+}
+
+
+@cache
+def _table() -> dict[str, Spec]:
+    raw = dict(entries("git.txt"))
+    shared = {name: raw.pop(name) for name in ("@diff", "@log")}
+    for name, options in shared.items():
+        raw = {key: text.replace(name, options) for key, text in raw.items()}
+    return {name: parse_spec(text) for name, text in raw.items()}
+
+
+def split_global(words: Sequence[Word]) -> tuple[list[Word], list[Word]]:
+    """Split `git`'s words (without the name) into global options and subcommand with its words."""
+    at = 0
+    while at < len(words) and words[at].text.startswith("-"):
+        takes = words[at].text in _GLOBAL_VALUE
+        at += 2 if takes else 1
+    return list(words[:at]), list(words[at:])
+
+
+def check_git(words: Sequence[Word], world: World, cwd: str) -> Reading:
+    """Judge the words after `git`."""
+    options, rest = split_global(words)
+    if unknown := [word.text for word in options if word.text not in _GLOBAL_HARMLESS]:
+        return refuse(f"the option {unknown[0]} before the subcommand")
+    if not rest:
+        return refuse("no subcommand")
+    reading = _check_subcommand(rest[0].text, tuple(rest[1:]))
+    if reading.refused:
+        return reading
+    if world.git_root(cwd) != world.git_root(world.project) or world.looks_like_bare_repository(cwd):
+        return refuse("another repository inside the project")
+    return _secrets(rest, world, cwd) or reading
+
+
+def _check_subcommand(name: str, words: tuple[Word, ...]) -> Reading:
+    if name in _table():
+        return _check_reader(name, words)
+    if f"listing {name}" in _table():
+        return _check_listing(name, words)
+    return refuse(f"git {name} may change something")
+
+
+def _check_reader(name: str, words: tuple[Word, ...]) -> Reading:
+    use = read_use(_table()[name], words)
+    if use.refused:
+        return refuse(f"git {name}: {use.refused}")
+    if name == "reflog" and use.operands and use.operands[0].text in ("expire", "delete", "drop", "write"):
+        return refuse(f"git reflog {use.operands[0].text}")
+    if name == "cat-file" and not use.has("-t", "-s", "-p", "-e") and not use.operands:
+        return refuse("git cat-file reads names from its input")
+    if name == "diff" and _looks_outside(use.operands):
+        return Reading(tuple((word, Operand.FILE) for word in use.operands))
+    if any(value is not None and _VERIFIES.search(value.text) for _, value in use.options):
+        return refuse("a format that runs gpg")
+    if name in ("blame", "annotate"):
+        return Reading(tuple((word, Operand.FILE) for word in use.operands if _is_file_word(word.text)))
+    return HARMLESS
+
+
+def _looks_outside(operands: Sequence[Word]) -> bool:
+    """Tell whether `git diff A B` compares plain files: it does so when one lies outside the work tree."""
+    return any(
+        word.text.startswith(("/", "~", "../")) or "/../" in word.text or word.text == ".."
+        for word in operands
+    )
+
+
+def _is_file_word(text: str) -> bool:
+    return not text.startswith("-") and ":" not in text
+
+
+def _check_listing(name: str, words: tuple[Word, ...]) -> Reading:
+    """Judge commands that list without operands and change with them."""
+    texts = [word.text for word in words]
+    verbs = _SUBVERBS.get(name, set())
+    if texts and texts[0] in verbs:
+        return _check_verb(name, texts)
+    use = read_use(_table()[f"listing {name}"], words)
+    if use.refused:
+        return refuse(f"git {name}: {use.refused}")
+    if name in (
+        "stash",
+        "notes",
+        "bisect",
+        "submodule",
+        "worktree",
+        "sparse-checkout",
+        "lfs",
+        "bundle",
+        "fsck",
+        "help",
+    ):
+        return refuse(f"git {name} may change something") if name != "submodule" or words else HARMLESS
+    if name == "apply":
+        looks = use.has("--stat", "--numstat", "--summary", "--check")
+        return (
+            Reading(tuple((word, Operand.FILE) for word in use.operands))
+            if looks
+            else refuse("git apply changes files")
+        )
+    if name == "archive":
+        return HARMLESS if use.options and not use.operands else refuse("git archive writes")
+    if name == "symbolic-ref":
+        return HARMLESS if len(use.operands) == 1 else refuse("git symbolic-ref may change something")
+    if name == "config":
+        lists = use.has("-l", "--list", "--get", "--get-all", "--get-regexp")
+        return (
+            HARMLESS
+            if len(use.operands) == (0 if lists else 1)
+            else refuse("git config may change something")
+        )
+    if name in ("branch", "tag") and use.operands and not _only_filters(name, use):
+        return refuse(f"git {name} with a name may change something")
+    if use.operands and name in ("remote", "replace"):
+        return refuse(f"git {name} with a name may change something")
+    return HARMLESS
+
+
+def _only_filters(name: str, use: Use) -> bool:
+    """Tell whether the operands of `git branch` or `git tag` select what is listed (`branch -l x` once created x)."""
+    if use.has("--list") or (name == "tag" and use.has("-l")):
+        return True
+    return len(use.operands) == 1 and use.has("--contains", "--no-contains", "--merged", "--no-merged")
+
+
+def _check_verb(name: str, texts: list[str]) -> Reading:
+    allowed = {
+        "stash": r"-p|--patch|--stat|--name-only|--name-status|--oneline|stash@\{\d+\}|\d+",
+        "worktree": r"--porcelain|-v|-z",
+        "submodule": r"--recursive|--cached",
+        "remote": r"--all|--push|[\w./-]+",
+        "config": r"--local|--global|--show-origin|--show-scope|--name-only|--all|-z|[\w.-]+",
+        "reflog": r"[\w./@{}-]+",
+    }.get(name, r"[\w./-]*")
+    bad = [
+        text
+        for text in texts[1:]
+        if not re.fullmatch(allowed, text)
+        or (name == "remote" and text.startswith("-") and text not in ("--all", "--push"))
+    ]
+    return refuse(f"{bad[0]} of git {name}") if bad else HARMLESS
+
+
+def _secrets(rest: Sequence[Word], world: World, cwd: str) -> Reading | None:
+    """Refuse to show what the repository holds of files that may hold secrets."""
+    name = rest[0].text
+    for word in rest[1:]:
+        path = (
+            word.text.rpartition(":")[2]
+            if name in ("show", "cat-file", "grep", "log", "blame")
+            else word.text
+        )
+        if path and not path.startswith("-") and is_secret(path):
+            return refuse(f"{path} may hold secrets")
+    if name == "grep" and (held := _tracked_secret(world, cwd)):
+        return refuse(f"the search reaches {held}, which may hold secrets")
+    return None
+
+
+_VERIFIES = re.compile(r"%G|signature")
+_TRACKED = re.compile(
+    rb"[\w./@+-]*(?:\.env(?:\.[\w.-]+)?|\.(?:pem|key|p12|pfx|jks|keystore)|id_(?:rsa|dsa|ecdsa|ed25519)|credentials(?:\.\w+)?|\.netrc|\.npmrc|\.pypirc|auth\.json)\0"
+)
+
+
+def _tracked_secret(world: World, cwd: str) -> str:
+    """Give a tracked file that may hold secrets, as the index lists it; "" when there is none."""
+    root = world.git_root(cwd)
+    try:
+        index = (Path(root) / ".git" / "index").read_bytes()
+    except OSError:
+        return "" if root else "an unknown file"
+    for match in _TRACKED.finditer(index):
+        name = match[0][:-1].decode("utf-8", "replace")
+        if is_secret(name):
+            return name
+    return ""
+
+
+def remote_hosts(world: World, cwd: str) -> tuple[str, ...]:
+    """Give the hosts of the repository's remotes, read from its config; () when there are none."""
+    root = world.git_root(cwd)
+    try:
+        text = (Path(root) / ".git" / "config").read_text(encoding="utf-8", errors="replace") if root else ""
+    except OSError:
+        return ()
+    from agent_tui.permissions.shell.network import urls_in  # only network commands need it
+
+    return urls_in(re.findall(r"^\s*(?:push)?url\s*=\s*(\S+)", text, re.MULTILINE))

@@ -1,0 +1,193 @@
+"""Says which commands use the network, and which host they name."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from urllib.parse import urlsplit
+
+from agent_tui.permissions.shell.tables import entries
+from agent_tui.permissions.shell.words import Word
+from agent_tui.permissions.shell.wrappers import base_name
+
+ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Hosts a command talks to. `raw` says that a web proxy cannot serve it (ssh, DNS, sockets, a listener)."""
+
+    hosts: tuple[str, ...]
+    raw: bool = False
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+_SCP = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:]+\]):(?!\\)\S*")
+_USER_AT = re.compile(r"[\w.-]+@([A-Za-z0-9.-]+)")
+_HOSTLIKE = re.compile(
+    r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?(:\d+)?|\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:]+"
+)
+_GIT_PAIRS = {("remote", "update"), ("remote", "show"), ("submodule", "update"), ("submodule", "add"), ("remote", "prune"),
+              ("submodule", "init"), ("maintenance", "run")}  # fmt: skip
+
+
+@cache
+def _table() -> dict[str, frozenset[str]]:
+    return {name: frozenset(rest.split()) for name, rest in entries("network.txt")}
+
+
+@cache
+def _subcommands() -> dict[str, frozenset[str]]:
+    return {name[4:]: words for name, words in _table().items() if name.startswith("sub ")}
+
+
+def _registry(program: str) -> tuple[str, ...]:
+    """Give the hosts a package manager uses when none is named."""
+    return tuple(dict(entries("network.txt")).get(f"registry {program}", ANY).split())
+
+
+def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Network | None:
+    """Say which hosts a command talks to; None when it is not known to use the network.
+
+    `git_hosts` are those of the repository's remotes, for git commands that name none.
+    """
+    program = base_name(words[0].text)
+    arguments = [word.text for word in words[1:]]
+    if program in _table()["raw"]:
+        return Network(_raw_hosts(program, arguments), raw=True)
+    if program in _table()["web"]:
+        return Network(_web_hosts(program, arguments))
+    if program == "openssl" and _matches_subcommand("openssl", arguments):
+        return Network(_raw_hosts(program, _value_after(arguments, "-connect", "-host")), raw=True)
+    name = re.sub(r"^(python)[\d.]*$", r"\1", program)
+    if name not in _subcommands() or not _matches_subcommand(name, arguments):
+        return None
+    return _by_subcommand(name, arguments, git_hosts)
+
+
+def _by_subcommand(program: str, arguments: list[str], git_hosts: tuple[str, ...]) -> Network:
+    if program == "git":
+        hosts = urls_in(arguments) or git_hosts or (ANY,)
+        return Network(hosts, raw=any("@" in a and "://" not in a for a in arguments) or hosts == (ANY,))
+    if program == "python" and "pip" in arguments:
+        return Network(_registry("pip"))
+    if program in ("getent", "resolvectl", "systemd-resolve"):
+        return Network(tuple(arguments[1:]) or (ANY,), raw=True)
+    hosts = urls_in(arguments) or _registry(program)
+    return Network(hosts, raw=hosts == (ANY,))
+
+
+def _matches_subcommand(program: str, arguments: list[str]) -> bool:
+    listed = _subcommands()[program]
+    if "*" in listed or any(argument in listed for argument in arguments if argument.startswith("-")):
+        return True
+    plain = [argument for argument in arguments if not argument.startswith("-")]
+    if program == "git":
+        return _git_subcommand(plain, arguments)
+    if program == "python":
+        return any(f"-m:{value}" in listed for value in _value_after(arguments, "-m"))
+    if program in ("yarn", "pnpm") and not plain:
+        return program == "yarn" and not any(a in ("--version", "-v", "--help") for a in arguments)
+    return bool(plain) and plain[0] in listed
+
+
+def _git_subcommand(plain: list[str], arguments: list[str]) -> bool:
+    if not plain:
+        return False
+    if plain[0] == "archive":
+        return any(argument.startswith("--remote") for argument in arguments)
+    return plain[0] in _subcommands()["git"] or tuple(plain[:2]) in _GIT_PAIRS
+
+
+def _value_after(arguments: list[str], *names: str) -> list[str]:
+    return [arguments[at + 1] for at in range(len(arguments) - 1) if arguments[at] in names]
+
+
+def urls_in(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Give the hosts of all URLs and `user@host:path` words, once each."""
+    hosts: dict[str, None] = {}
+    for argument in arguments:
+        for candidate in (argument, argument.partition("=")[2]):
+            if match := _URL.search(candidate):
+                hosts[_host(match[0])] = None
+            elif (scp := _SCP.fullmatch(candidate)) and ("@" in candidate or "." in scp[1]):
+                hosts[scp[1].lower()] = None
+    return tuple(host for host in hosts if host)
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _web_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
+    hosts = urls_in(arguments)
+    if not hosts and program in (
+        "curl",
+        "wget",
+        "wget2",
+        "http",
+        "https",
+        "xh",
+        "httpie",
+        "lynx",
+        "w3m",
+        "links",
+        "elinks",
+        "aria2c",
+    ):
+        bare = [
+            a
+            for a in _operands(arguments)
+            if _HOSTLIKE.fullmatch(a.split("/")[0]) and "." in a.split("/")[0] + ("." if ":" in a else "")
+        ]
+        hosts = tuple(dict.fromkeys(_host(f"//{a}") for a in bare))
+    return hosts or _registry(program)
+
+
+def _operands(arguments: list[str]) -> list[str]:
+    """Give the words that are neither options nor likely values of one."""
+    out: list[str] = []
+    for at, argument in enumerate(arguments):
+        if argument.startswith(("-", "+", "@")) or "=" in argument:
+            continue
+        if at and arguments[at - 1] in _table()["options with a value"]:
+            continue
+        out.append(argument)
+    return out
+
+
+def _raw_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
+    hosts = dict.fromkeys(urls_in(arguments))
+    for match in (_USER_AT.match(argument) for argument in arguments):
+        if match:
+            hosts[match[1].lower()] = None
+    if not hosts and program in (
+        "psql",
+        "mysql",
+        "mysqldump",
+        "redis-cli",
+        "mongosh",
+        "mongo",
+        "pg_dump",
+        "mariadb",
+    ):
+        hosts = dict.fromkeys(_value_after(arguments, "-h", "--host"))
+    if not hosts:
+        hosts = dict.fromkeys(
+            (_SCP.fullmatch(a) or [a, a])[1].split(":")[0].lower()
+            for a in _operands(arguments)
+            if _is_host(a)
+        )
+    return tuple(host for host in hosts if host) or (ANY,)
+
+
+def _is_host(text: str) -> bool:
+    head = text.split("/")[0]
+    return (
+        bool(_HOSTLIKE.fullmatch(head))
+        and not head.isdigit()
+        and ("." in head or ":" in head or head.isalnum())
+    )

@@ -1,0 +1,141 @@
+"""Takes off programs that only run another one (`timeout 5 ls`)."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent_tui.permissions.shell.options import Spec, parse_spec, read_use
+from agent_tui.permissions.shell.tables import words_of
+from agent_tui.permissions.shell.words import Word
+
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash"})
+SUPERUSER = frozenset({"sudo", "doas", "su", "pkexec", "runuser", "gosu", "su-exec", "machinectl"})
+
+_HARMLESS = {
+    "timeout": ("-pv --foreground --preserve-status --verbose -k= -s= --kill-after= --signal=", 1),
+    "nice": ("-# -n= --adjustment=", 0),
+    "nohup": ("", 0),
+    "time": ("-p", 0),
+    "command": ("", 0),
+    "builtin": ("", 0),
+    "env": ("", 0),
+    "stdbuf": ("-i= -o= -e= --input= --output= --error=", 0),
+    "ionice": ("-t -c= -n= --class= --classdata= --ignore", 0),
+}
+"""Wrappers that change nothing but time and priority: their options and how many operands come first."""
+
+_SUBCOMMANDS = frozenset({"run", "exec", "tool", "x", "stat", "record", "shell"})
+_DURATION = re.compile(r"[\d.]+[smhd]?")
+_NAME = re.compile(r"[A-Za-z0-9_.+/~-]+")
+_ASSIGN = re.compile(r"[A-Za-z_]\w*=")
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    """What is left of a command. `words` is the program that counts, `through` the wrappers taken off.
+
+    `in_shell` says that only shell wrappers (`command`, `builtin`, `time`) stand before it, so a builtin is meant.
+    """
+
+    words: tuple[Word, ...]
+    through: tuple[str, ...] = ()
+    in_shell: bool = True
+
+
+def unwrap(words: tuple[Word, ...]) -> Unwrapped:
+    """Take off harmless wrappers whose options are understood."""
+    through: list[str] = []
+    while words and (rest := _inner(words)) is not None:
+        through.append(words[0].text)
+        words = rest
+    in_shell = all(name in ("command", "builtin", "time") for name in through)
+    return Unwrapped(words, tuple(through), in_shell)
+
+
+def _inner(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
+    """Give the command inside one harmless wrapper; None when there is none."""
+    name = words[0].text
+    known = _HARMLESS.get(name)
+    if known is None:
+        return None
+    options, skipped = known
+    spec = parse_spec(f"{options} | text")
+    own = _own_words(spec, words[1:])
+    rest = words[1 + own :]
+    if read_use(spec, words[1 : 1 + own]).refused or len(rest) <= skipped:
+        return None
+    rest = rest[skipped:]
+    is_plain = not rest[0].text.startswith("-") and not rest[0].glob
+    return rest if is_plain and not _ASSIGN.match(rest[0].text) else None
+
+
+def _own_words(spec: Spec, words: tuple[Word, ...]) -> int:
+    """Count the words of a wrapper's own options: it stops at the first operand."""
+    at = 0
+    while at < len(words) and words[at].text.startswith("-") and words[at].text != "-":
+        text = words[at].text
+        at += 1
+        if text == "--":
+            break
+        name = text if text.startswith("--") else text[:2]
+        takes = spec.options.get(name)
+        if takes and takes != "?" and "=" not in text and len(text) == len(name):
+            at += 1
+    return min(at, len(words))
+
+
+def possible_inner(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """Give every command that a wrapper could run, for rules that deny: liberal on purpose."""
+    if not words or base_name(words[0].text) not in words_of("programs.txt", "wrappers"):
+        return
+    goes_on = base_name(words[0].text) in words_of("programs.txt", "wrappers with operands")
+    for at in range(1, len(words)):
+        text, before = words[at].text, words[at - 1].text
+        if text.startswith("-") or _ASSIGN.match(text) or _DURATION.fullmatch(text):
+            continue
+        if _NAME.fullmatch(text):
+            yield words[at:]
+        may_be_value = before.startswith("-") and before != "--" and "=" not in before
+        if not (may_be_value or goes_on or text in _SUBCOMMANDS):
+            return
+
+
+def base_name(program: str) -> str:
+    """Give the last component of a program's name."""
+    return program.rsplit("/", 1)[-1]
+
+
+def shell_script(words: tuple[Word, ...]) -> Word | None:
+    """Give the script that `bash -c SCRIPT`, `eval ...` or `env -S` would run; None when it runs none."""
+    name = base_name(words[0].text) if words else ""
+    if name == "eval" and len(words) > 1:
+        return _joined(words[1:])
+    if name in SHELLS or name in ("su", "script", "flock", "watch"):
+        return _after_c(words, name)
+    if name == "env":
+        return next(
+            (words[at + 1] for at in range(1, len(words) - 1) if words[at].text in ("-S", "--split-string")),
+            None,
+        )
+    if name in ("ssh", "parallel") and len(words) > 2:
+        return _joined(words[2:])
+    return None
+
+
+def _after_c(words: tuple[Word, ...], name: str) -> Word | None:
+    if name == "watch":
+        rest = [word for word in words[1:] if not word.text.startswith("-")]
+        return _joined(tuple(rest)) if rest else None
+    for at in range(1, len(words) - 1):
+        text = words[at].text
+        if text == "--command" or (
+            re.fullmatch(r"[-+][A-Za-z]*c[A-Za-z]*", text) and not text.startswith("--")
+        ):
+            following = [word for word in words[at + 1 :] if not word.text.startswith(("-", "+"))]
+            return following[0] if following else None
+    return None
+
+
+def _joined(words: tuple[Word, ...]) -> Word:
+    text = " ".join(word.text for word in words)
+    return Word(text, text, static=all(word.static for word in words))
