@@ -15,7 +15,8 @@ def load_sdk(name: str) -> None:
     The garbage collector's threshold is raised for the import: with the default one its oldest generation is
     collected again and again, and keys wait up to 100 ms instead of 20 (measured: 3,500 modules, 0.9 s of CPU).
     """
-    if name in sys.modules and not _is_loading(name):
+    if name in sys.modules:
+        importlib.import_module(name)  # waits when another thread is in the middle of it
         return
     threshold, switch = gc.get_threshold(), sys.getswitchinterval()
     in_background = threading.current_thread() is not threading.main_thread()
@@ -28,9 +29,3 @@ def load_sdk(name: str) -> None:
         gc.set_threshold(*threshold)
         if in_background:
             sys.setswitchinterval(switch)
-
-
-def _is_loading(name: str) -> bool:
-    """Whether another thread is still importing it; importing then waits for that thread."""
-    spec = sys.modules[name].__spec__
-    return spec is not None and bool(vars(spec).get("_initializing", False))

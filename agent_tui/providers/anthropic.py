@@ -147,6 +147,7 @@ class AnthropicProvider:
     async def _client(self) -> "AsyncAnthropic":
         if self._made is None:
             await asyncio.to_thread(load_sdk, "anthropic")
+        if self._made is None:  # another request may have made it while this one waited
             self._made = self._make_client()
         return self._made
 

@@ -70,8 +70,10 @@ def choose(
     if provider in ANTHROPIC_PLATFORMS:
         base_url = spec.base_url or env.get("ANTHROPIC_BASE_URL", "")
         return Choice(provider, spec.model or rows.default_model("anthropic"), base_url.rstrip("/"), reason)
-    base_url = spec.base_url or (env.get("OPENAI_BASE_URL", "") if provider == "openai" else "")
+    base_url = spec.base_url or env.get(PROFILES[provider].url_variable, "")
     profile = profile_for(provider, base_url)
+    if not base_url and not profile.base_url:
+        raise UsageError(f"Where is {profile.title}? Set {profile.url_variable}, or name it with --base-url.")
     model = spec.model or rows.default_model(profile.name)
     url = normal_base_url(base_url or profile.base_url)
     if not model:
@@ -127,6 +129,15 @@ def connect(spec: ProviderSpec, *, environ: Mapping[str, str] | None = None) -> 
     else:
         made = _openai(spec, choice, models, table, env)
     return RetryingProvider(made[0], fallbacks=made[1:], policy=spec.policy)
+
+
+async def list_models(spec: ProviderSpec, *, environ: Mapping[str, str] | None = None) -> Sequence[str]:
+    """Ask the chosen server which models it has; none needs to be named. Raises ProviderError, UsageError."""
+    provider = connect(replace(spec, model=spec.model or "any", fallbacks=()), environ=environ)
+    try:
+        return await provider.models()
+    finally:
+        await provider.aclose()
 
 
 def _anthropic(

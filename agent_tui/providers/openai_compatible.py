@@ -141,6 +141,7 @@ class OpenAICompatibleProvider:
     async def _client(self) -> "AsyncOpenAI":
         if self._made is None:
             await asyncio.to_thread(load_sdk, "openai")
+        if self._made is None:  # another request may have made it while this one waited
             self._made = self._make_client()
         return self._made
 

@@ -11,16 +11,17 @@ Reasoning = Literal["none", "effort", "openrouter"]
 class Profile:
     """One kind of server.
 
-    `key_variables` are environment variables in order. `port` is where a local one listens. `max_tokens_field` is
-    the name of the output limit. `usage_option` says that usage must be asked for. `sends_reasoning_back` names
-    the field in which reasoning of tool-calling replies must go back, "" for none. `strict_ids` is the length that
-    call ids must have exactly (letters and digits), 0 for any.
+    `key_variables` are environment variables in order, `url_variable` the one that holds the base URL. `port` is
+    where a local one listens. `max_tokens_field` is the name of the output limit. `usage_option` says that usage
+    must be asked for. `sends_reasoning_back` names the field in which reasoning of tool-calling replies must go
+    back, "" for none. `strict_ids` is the length that call ids must have exactly (letters and digits), 0 for any.
     """
 
     name: str
     title: str
     base_url: str
     key_variables: tuple[str, ...] = ()
+    url_variable: str = ""
     port: int = 0
     max_tokens_field: str = "max_tokens"
     usage_option: bool = True
@@ -40,6 +41,7 @@ OPENAI = Profile(
     "OpenAI",
     "https://api.openai.com/v1",
     ("OPENAI_API_KEY",),
+    url_variable="OPENAI_BASE_URL",
     max_tokens_field="max_completion_tokens",
     reasoning="effort",
 )
@@ -93,6 +95,10 @@ PROFILES: Mapping[str, Profile] = {
             sends_reasoning_back="reasoning_content",
         ),
         Profile(
+            "cohere", "Cohere", "https://api.cohere.ai/compatibility/v1", ("COHERE_API_KEY", "CO_API_KEY")
+        ),
+        Profile("azure", "Azure OpenAI", "", ("AZURE_OPENAI_API_KEY",), url_variable="AZURE_OPENAI_ENDPOINT"),
+        Profile(
             "mistral",
             "Mistral",
             "https://api.mistral.ai/v1",
@@ -108,7 +114,11 @@ def profile_for(provider: str, base_url: str) -> Profile:
     """Give the profile of a provider's name, or of the server a base URL points to."""
     if provider in PROFILES and (provider != "openai" or not base_url):
         return PROFILES[provider]
+    if ".openai.azure.com" in base_url:
+        return PROFILES["azure"]
     for profile in PROFILES.values():
+        if not profile.base_url:
+            continue
         host = profile.base_url.split("/", 3)[2]
         if f"//{host.replace('127.0.0.1', 'localhost')}" in base_url or f"//{host}" in base_url:
             return profile
@@ -126,4 +136,6 @@ def normal_base_url(base_url: str) -> str:
     if "://" not in url:
         url = f"http://{url}"
     host_and_path = url.split("://", 1)[1]
+    if host_and_path.endswith(".openai.azure.com"):
+        return f"{url}/openai/v1"
     return url if "/" in host_and_path else f"{url}/v1"
