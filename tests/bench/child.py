@@ -40,6 +40,7 @@ def program() -> None:
     gc.disable()
     import agent_tui.ui.app
     from agent_tui.ui.app import AgentApp
+    from agent_tui.ui.transcript.collect import Collector
 
     async def load() -> object:
         from agent_tui.protocol.events import AssistantFinished, TextDelta
@@ -83,7 +84,7 @@ def program() -> None:
 
         def painted(self) -> None:
             report("painted")
-            gc.enable()
+            Collector().started()
 
         async def _welcome(self, backend: object) -> None:
             report("linked")

@@ -107,23 +107,21 @@ class MarkdownStream:
         """Put the rows of the tail's blocks below the finished ones and finish what can be."""
         lines = self._tail.split("\n")
         spans = top_level(tokens)
+        settled = _last_settled([start_line(tokens[start:end]) for start, end in spans], lines)
         cut = 0
-        number, gap = self._number, self._gap
+        was_number = self._number
         for place, (start, end) in enumerate(spans):
             block = tokens[start:end]
-            goes_on = place == 0 and number is not None
-            is_last = place == len(spans) - 1
-            line = block[0].map[0] if block[0].map else 0
-            if is_last and _is_settled(line, lines):
-                if place:
-                    cut = self._finish(line)
-                if block[0].type == "fence" and self._begin_fence(block[0], lines, targets):
-                    return
+            goes_on = place == 0 and was_number is not None
+            line = start_line(block)
+            may_cut = place == len(spans) - 1 and line <= settled
+            if place and line == settled:
+                cut = self._finish(line)
+            if may_cut and block[0].type == "fence" and self._begin_fence(block[0], lines, targets):
+                return
             if block[0].type in LISTS:
-                cut = (
-                    self._list(block, lines, number if goes_on else None, gap if goes_on else None, is_last)
-                    or cut
-                )
+                number, gap = (self._number, self._gap) if goes_on else (None, None)
+                cut = self._list(block, lines, number, gap, may_cut) or cut
             else:
                 self._put(self._layout.block(block, lines))
         self._cut(cut, lines, targets)
@@ -161,22 +159,16 @@ class MarkdownStream:
         lines: Sequence[str],
         number: int | None,
         gap: bool | None,
-        is_last: bool,
+        may_cut: bool,
     ) -> int:
-        """Put the rows of a list; gives the line at which its last item begins when those before are finished."""
+        """Put the rows of a list; gives the line of the item before which the others are finished, 0 for none."""
         items = list_items(block)
         first = first_number(block[0]) if number is None else number
+        settled = _last_settled([start_line(item) for item in items], lines) if may_cut else -1
         cut = 0
         for count, item in enumerate(items):
-            line = item[0].map[0] if item[0].map else 0
-            has_gap = blank_before(lines, item[0])
-            if (
-                is_last
-                and count
-                and count == len(items) - 1
-                and _is_settled(line, lines)
-                and _aligned(items, lines)
-            ):
+            line, has_gap = start_line(item), blank_before(lines, item[0])
+            if count and line == settled and _margin(lines[line]) == _margin(lines[start_line(items[0])]):
                 cut = self._finish(line)
                 self._number, self._gap = first + count, has_gap
             rows = self._layout.item(block[0], item, lines, first + count)
@@ -261,15 +253,14 @@ def dedent(line: str, columns: int) -> str:
     return " " * (column - columns) + line[at:]
 
 
-def _is_settled(line: int, lines: Sequence[str]) -> bool:
-    """Say whether a block that begins on `line` has two whole lines, so that the end of the text cannot undo it."""
-    return line + 2 < len(lines)
+def start_line(block: Sequence[Token]) -> int:
+    """Give the line on which a block begins."""
+    return block[0].map[0] if block[0].map else 0
 
 
-def _aligned(items: Sequence[Sequence[Token]], lines: Sequence[str]) -> bool:
-    """Say whether the first and last item begin in the same column; else the last one might read differently alone."""
-    first, last = items[0][0].map, items[-1][0].map
-    return first is not None and last is not None and _margin(lines[first[0]]) == _margin(lines[last[0]])
+def _last_settled(starts: Sequence[int], lines: Sequence[str]) -> int:
+    """Give the last of `starts` that has two whole lines, so that no further text can undo what begins there."""
+    return max((line for line in starts if line + 2 < len(lines)), default=-1)
 
 
 def _margin(line: str) -> int:

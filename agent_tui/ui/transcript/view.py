@@ -33,8 +33,8 @@ SCROLL_TARGET_Y = cast("Reactive[float]", ScrollView.scroll_target_y)
 SPIN_S = 0.125
 FRAME_S = 1 / 25
 LIVE_LIMIT_CHARS = 64_000
-# About 10 ms of layout; a reply that comes all at once is laid out over several frames.
-FRAME_CHARS = 6_000
+# About 6 ms of layout; a reply that comes all at once is laid out over several frames.
+FRAME_CHARS = 4_000
 # A frame may take a third of the time at most, so that keys are never behind a queue of frames.
 REST = 3.0
 
@@ -173,9 +173,9 @@ class Transcript(ScrollView, can_focus=False):
             self.document.dirty.add(index)
             self._frame()
 
-    def _schedule_flush(self, rest: float = REST) -> None:
+    def _schedule_flush(self) -> None:
         if self._flush_timer is None and self.is_attached:
-            wait = max(FRAME_S, self._flush_cost_s * rest) - (time.perf_counter() - self._flushed_s)
+            wait = max(FRAME_S, self._flush_cost_s * REST) - (time.perf_counter() - self._flushed_s)
             self._flush_timer = self.set_timer(max(0.001, wait), self._frame)
 
     def flush(self) -> None:
@@ -196,8 +196,8 @@ class Transcript(ScrollView, can_focus=False):
                 self._changed(index)
         self._flushed_s = time.perf_counter()
         self._flush_cost_s = self._flushed_s - began
-        if self.document.dirty:
-            self._schedule_flush(rest=1.0)
+        if self.document.dirty and self._flush_timer is None and self.is_attached:  # behind: rest as long as it took
+            self._flush_timer = self.set_timer(max(0.005, self._flush_cost_s), self._frame)
 
     def _flush_stream(self, index: int, limit_chars: int) -> None:
         document, stream = self.document, self.document.streams[index]
