@@ -77,10 +77,17 @@ class Conversation:
         self._measured_count = len(self._messages)
 
     def used_tokens(self, system: str, tools: Sequence[ToolSpec]) -> int:
-        """Give how many tokens the next request holds: what was measured plus an estimate of what came since."""
-        if self._measured_tokens:
-            return self._measured_tokens + history_tokens(self._messages[self._measured_count :])
-        return text_tokens(system) + sum(tool_tokens(spec) for spec in tools) + history_tokens(self._messages)
+        """Give how many tokens the next request holds: what was measured plus an estimate of what came since.
+
+        Never less than half of an estimate of all: some servers count only what their cache did not hold.
+        """
+        estimate = (
+            text_tokens(system) + sum(tool_tokens(spec) for spec in tools) + history_tokens(self._messages)
+        )
+        if not self._measured_tokens:
+            return estimate
+        since = history_tokens(self._messages[self._measured_count :])
+        return max(self._measured_tokens + since, estimate // 2)
 
     def open_uses(self) -> tuple[ToolUseBlock, ...]:
         """Give the calls of the last message that have no results yet."""

@@ -30,6 +30,7 @@ INTERRUPTED = (
 NO_OUTPUT = "(no output)"
 _OPENING = note("The beginning of this conversation is not available.")
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_REASONING = (ThinkingBlock, RedactedThinkingBlock)
 _MAX_ID_CHARS = 64
 _MAX_NAME_CHARS = 128
 
@@ -67,7 +68,7 @@ def _clean(
         return _with_content(message, content)
     same_signer = (message.provider, message.model) == (provider, model)
     kept = list(_assistant_blocks(message.content, same_signer=same_signer, provider=provider))
-    while kept and isinstance(kept[-1], ThinkingBlock | RedactedThinkingBlock):
+    while kept and isinstance(kept[-1], _REASONING):
         kept.pop()  # a reply must not end in reasoning; what is left of one that was cut does
     return _with_content(message, tuple(kept))
 
@@ -156,7 +157,15 @@ def _merge(messages: Iterable[UserMessage | AssistantMessage]) -> list[UserMessa
             if any(isinstance(block, ToolUseBlock) for block in last.content):
                 merged.extend((UserMessage(content=()), message))
             else:
-                merged[-1] = message.model_copy(update={"content": last.content + message.content})
+                # reasoning is only in replies of the present model, so the joined reply must count as one
+                signer = last if any(isinstance(block, _REASONING) for block in last.content) else message
+                merged[-1] = message.model_copy(
+                    update={
+                        "content": last.content + message.content,
+                        "provider": signer.provider,
+                        "model": signer.model,
+                    }
+                )
         else:
             merged.append(message)
     return merged
@@ -243,9 +252,7 @@ def _plain(message: UserMessage | AssistantMessage) -> UserMessage | AssistantMe
     if isinstance(message, UserMessage):
         content = tuple(_plain_block(block, left_out) for block in message.content)
     else:
-        content = tuple(
-            block for block in message.content if not isinstance(block, ThinkingBlock | RedactedThinkingBlock)
-        )
+        content = tuple(block for block in message.content if not isinstance(block, _REASONING))
     return message if content == message.content else message.model_copy(update={"content": content})
 
 
