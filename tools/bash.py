@@ -5,12 +5,21 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent_tui.toolkit.api import (
+    DisplayConfig,
+    DisplayResult,
+    Permission,
+    PermissionKind,
+    Risk,
+    Tool,
+    ToolError,
+    ToolResult,
+)
 from agent_tui.toolkit.console import console_display
 from agent_tui.toolkit.context import JobView, ToolContext
 from agent_tui.toolkit.foreground import ForegroundRun, run_in_foreground
-from agent_tui.toolkit.paths import Permission, PermissionKind, Risk, ToolError
 from agent_tui.toolkit.shell import signal_note
-from agent_tui.toolkit.tool import DisplayConfig, DisplayResult, Tool, ToolResult
+from agent_tui.toolkit.text import CAPPED_BY_TOOL
 
 DEFAULT_TIMEOUT_MS = 120_000
 MIN_TIMEOUT_MS = 1_000
@@ -46,7 +55,7 @@ def _limit(timeout_ms: int) -> tuple[float, str]:
     return limit_ms / 1000, note
 
 
-def _lines(run: ForegroundRun, output: str, notes: Sequence[str]) -> str:
+def _lines(output: str, notes: Sequence[str]) -> str:
     """Join the output and what is to say about it, one remark a line."""
     body = output or "(no output)"
     newline = "" if body.endswith("\n") else "\n"
@@ -67,10 +76,11 @@ def _result(run: ForegroundRun, ctx: ToolContext, *, limit_s: float, limit_note:
         _where(ctx),
     ]
     return ToolResult(
-        output=_lines(run, log.plain.text(where=log.path), notes),
+        output=_lines(log.plain.text(where=log.path), notes),
         is_error=run.timed_out or end.exit_code != 0,
         data={
             **log.facts(),
+            CAPPED_BY_TOOL: True,
             "exit_code": end.exit_code,
             "timed_out": run.timed_out,
             "elapsed_s": round(run.shell.elapsed_s, 2),
@@ -94,7 +104,8 @@ def _moved(run: ForegroundRun) -> ToolResult:
     log = run.shell.log
     note = f"sent to the background as {job_id}; it goes on: read with bash_output, end with bash_kill"
     return ToolResult.success(
-        _lines(run, log.plain.text(where=log.path), [note]), data={**log.facts(), "job_id": job_id}
+        _lines(log.plain.text(where=log.path), [note]),
+        data={**log.facts(), CAPPED_BY_TOOL: True, "job_id": job_id},
     )
 
 

@@ -27,6 +27,7 @@ from agent_tui.toolkit.search import grep_files
 DEFAULT_HEAD_LIMIT = 100
 MAX_HEAD_LIMIT = 10_000
 CONTEXT_LIMIT_LINES = 100
+OUTPUT_LIMIT_CHARS = 30_000
 TITLE_CHARS = 30
 SUMMARY_CHARS = 20
 MARK_OPEN, MARK_CLOSE = "\x1b[1;31m", "\x1b[0m"
@@ -84,29 +85,33 @@ def _shown_path(name: str, base: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\n", "\\n")
 
 
-def _file_lines(hits: FileHits, path: str, *, numbers: bool, has_context: bool) -> Iterator[str]:
-    """Give one file's lines as grep prints them; `--` stands between groups that do not touch."""
+def _file_lines(hits: FileHits, path: str, *, numbers: bool, has_context: bool) -> Iterator[tuple[str, bool]]:
+    """Give one file's lines as grep prints them, with whether each is a match; `--` stands between groups."""
     last = 0
     for line in hits.lines:
         if has_context and last and line.number > last + 1:
-            yield "--"
+            yield "--", False
         sign = ":" if line.is_match else "-"
-        yield f"{path}{sign}{f'{line.number}{sign}' if numbers else ''}{line.text}"
+        yield f"{path}{sign}{f'{line.number}{sign}' if numbers else ''}{line.text}", line.is_match
         last = line.number
 
 
-def _content_text(found: Found, query: Query, params: GrepParams, base: str) -> str:
+def _content_lines(found: Found, query: Query, params: GrepParams, base: str) -> tuple[str, int]:
+    """Give the lines as far as they fit, and how many matches they show."""
     has_context = bool(query.before or query.after)
-    groups = [
-        "\n".join(
-            _file_lines(
-                hits, _shown_path(hits.path, base), numbers=params.line_numbers, has_context=has_context
-            )
-        )
-        for hits in found.files
-        if hits.lines
-    ]
-    return ("\n--\n" if has_context else "\n").join(groups)
+    lines: list[str] = []
+    room, matches = OUTPUT_LIMIT_CHARS, 0
+    for hits in found.files:
+        path = _shown_path(hits.path, base)
+        if has_context and lines and hits.lines:
+            lines.append("--")
+        for text, is_match in _file_lines(hits, path, numbers=params.line_numbers, has_context=has_context):
+            room -= len(text) + 1
+            if room < 0:
+                return "\n".join(lines), matches
+            lines.append(text)
+            matches += is_match
+    return "\n".join(lines), matches
 
 
 def _text(found: Found, query: Query, params: GrepParams, base: str) -> str:
@@ -114,29 +119,37 @@ def _text(found: Found, query: Query, params: GrepParams, base: str) -> str:
     if not found.files:
         return "No matches found"
     if query.mode == "content":
-        body = _content_text(found, query, params, base)
-        return "\n".join(part for part in (body, _more(query, found.total, "match", "matches")) if part)
+        body, shown = _content_lines(found, query, params, base)
+        return _joined(body, _more(query.offset, shown, found.total, "match", "matches"))
     window = found.files[query.offset : query.offset + query.limit]
-    if query.mode == "files":
-        body = "\n".join(_shown_path(hits.path, base) for hits in window)
-    else:
-        body = "\n".join(f"{_shown_path(hits.path, base)}:{hits.count}" for hits in window)
-        body += f"\n({count(found.total, 'match', 'matches')} in {count(len(found.files), 'file')})"
-    return "\n".join(part for part in (body, _more(query, len(found.files), "file", "files")) if part)
+    room = OUTPUT_LIMIT_CHARS
+    lines: list[str] = []
+    for hits in window:
+        path = _shown_path(hits.path, base)
+        lines.append(path if query.mode == "files" else f"{path}:{hits.count}")
+        room -= len(lines[-1]) + 1
+        if room < 0:
+            lines.pop()
+            break
+    shown = len(lines)
+    if query.mode == "count":
+        lines.append(f"({count(found.total, 'match', 'matches')} in {count(len(found.files), 'file')})")
+    return _joined("\n".join(lines), _more(query.offset, shown, len(found.files), "file", "files"))
 
 
-def _more(query: Query, total: int, noun: str, plural: str) -> str:
+def _joined(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _more(offset: int, shown: int, total: int, noun: str, plural: str) -> str:
     """Say what is not shown and how to get it."""
-    if query.offset >= total:
-        return f"(offset {query.offset} is past the end: {count(total, noun, plural)} in all)"
-    shown = min(query.limit, total - query.offset)
-    if shown == total:
-        return ""
-    if query.offset == 0:
-        return f"(showing first {shown:,} of {count(total, noun, plural)}; continue with offset={shown})"
-    end = query.offset + shown
+    if offset >= total:
+        return f"(offset {offset} is past the end: {count(total, noun, plural)} in all)"
+    end = offset + shown
     rest = f"; continue with offset={end}" if end < total else ""
-    return f"(showing {query.offset + 1:,} to {end:,} of {count(total, noun, plural)}{rest})"
+    if offset == 0:
+        return f"(showing first {shown:,} of {count(total, noun, plural)}{rest})" if rest else ""
+    return f"(showing {offset + 1:,} to {end:,} of {count(total, noun, plural)}{rest})"
 
 
 def _facts(found: Found, query: Query, base: str) -> JsonObject:

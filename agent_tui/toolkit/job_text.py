@@ -4,6 +4,7 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.context import JobView
 from agent_tui.toolkit.shell import signal_note
+from agent_tui.toolkit.text import CAPPED_BY_TOOL
 
 
 def job_result(job: JobView, *, is_kill: bool = False) -> ToolResult:
@@ -18,6 +19,7 @@ def job_result(job: JobView, *, is_kill: bool = False) -> ToolResult:
     if job.log_path:
         notes.append(f"whole output: {job.log_path}")
     data: JsonObject = {
+        CAPPED_BY_TOOL: True,
         "job_id": job.job_id,
         "command": job.command,
         "running": job.running,
