@@ -1,6 +1,5 @@
 """Lists a folder as a tree."""
 
-import fnmatch
 import os
 from collections.abc import Sequence
 
@@ -20,10 +19,8 @@ from agent_tui.toolkit.api import (
 )
 from agent_tui.toolkit.rooted import message_of, opened_folder
 from agent_tui.toolkit.similar import missing_file
-from agent_tui.toolkit.tree import DEPTH_LIMIT, Ignores, tree
-
-SKIPPED_NAMES = ("node_modules", "dist", "build", ".git", "target", "__pycache__", ".DS_Store")
-SKIPPED_GLOBS = ("*.pyc", "*.o", "*.so", "*.dylib")
+from agent_tui.toolkit.tree import DEPTH_LIMIT, tree
+from agent_tui.toolkit.tree_filter import TreeFilter
 
 
 class ListParams(BaseModel):
@@ -49,8 +46,8 @@ class ListTool(Tool[ListParams]):
 
     name = "list"
     description = (
-        "Lists a folder as an indented tree, folders first, at most 1,000 entries. Hidden files and the usual build "
-        "folders are left out. To find files by name use glob."
+        "Lists a folder as an indented tree, folders first, at most 1,000 entries. Hidden and ignored files and the "
+        "usual build folders are left out. To find files by name use glob."
     )
     params_type = ListParams
     readable = True
@@ -62,7 +59,8 @@ class ListTool(Tool[ListParams]):
         target = paths.resolve(params.path or ".", ctx)
         try:
             with opened_folder(target) as folder:
-                found = tree(folder, depth=max(1, params.depth), ignores=_ignores(params.ignore))
+                hiding = TreeFilter.at(target.real, ctx.workspace, params.ignore)
+                found = tree(folder, depth=max(1, params.depth), hiding=hiding)
         except FileNotFoundError as error:
             raise ToolError(missing_file(target)) from error
         except NotADirectoryError as error:
@@ -84,20 +82,3 @@ class ListTool(Tool[ListParams]):
         display_title=lambda params: params.path or ".",
         display_content=_display,
     )
-
-
-def _ignores(patterns: Sequence[str]) -> Ignores:
-    """Leave out hidden entries, the usual build folders and what `patterns` name."""
-    from pathspec import GitIgnoreSpec  # 20 ms, needed only once a tool runs
-
-    extra = GitIgnoreSpec.from_lines(patterns) if patterns else None
-
-    def ignores(path: str, is_folder: bool) -> bool:
-        name = path.rpartition("/")[2]
-        if name.startswith(".") or name in SKIPPED_NAMES:
-            return True
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in SKIPPED_GLOBS):
-            return True
-        return extra is not None and extra.match_file(f"{path}/" if is_folder else path)
-
-    return ignores

@@ -1,18 +1,16 @@
 """A folder as an indented tree."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_tui.toolkit.git_diff import quoted
 from agent_tui.toolkit.text import count
+from agent_tui.toolkit.tree_filter import TreeFilter
 
 ENTRY_LIMIT = 1_000
 DEPTH_LIMIT = 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-Ignores = Callable[[str, bool], bool]
-"""Tells whether a path relative to the base (and whether it is a folder) is left out."""
 
 
 @dataclass
@@ -38,15 +36,16 @@ class Tree:
         return notes
 
 
-def tree(base: int, *, depth: int, ignores: Ignores) -> Tree:
+def tree(base: int, *, depth: int, hiding: TreeFilter) -> Tree:
     """List the folder open as `base`, folders first and then by name; links are shown and not followed."""
     found = Tree()
-    _list(base, "", 1, min(depth, DEPTH_LIMIT), ignores, found)
+    _list(base, "", 1, min(depth, DEPTH_LIMIT), hiding, found)
     return found
 
 
-def _list(folder: int, prefix: str, level: int, depth: int, ignores: Ignores, found: Tree) -> None:
-    for entry in _entries(folder, prefix, ignores):
+def _list(folder: int, prefix: str, level: int, depth: int, hiding: TreeFilter, found: Tree) -> None:
+    entries, own = _entries(folder, hiding)
+    for entry in entries:
         if found.entries >= ENTRY_LIMIT:
             found.left_out += 1
             continue
@@ -56,31 +55,34 @@ def _list(folder: int, prefix: str, level: int, depth: int, ignores: Ignores, fo
         if is_folder and level >= depth:
             found.deeper += 1
         elif is_folder:
-            _open(folder, entry.name, f"{prefix}{entry.name}/", level + 1, depth, ignores, found)
+            _open(
+                folder, entry.name, f"{prefix}{entry.name}/", level + 1, depth, own.below(entry.name), found
+            )
 
 
-def _open(folder: int, name: str, prefix: str, level: int, depth: int, ignores: Ignores, found: Tree) -> None:
+def _open(
+    folder: int, name: str, prefix: str, level: int, depth: int, hiding: TreeFilter, found: Tree
+) -> None:
     try:
         inner = os.open(name, _FOLDER, dir_fd=folder)
     except OSError:
         found.unreadable.append(quoted(prefix))
         return
     try:
-        _list(inner, prefix, level, depth, ignores, found)
+        _list(inner, prefix, level, depth, hiding, found)
     except OSError:
         found.unreadable.append(quoted(prefix))
     finally:
         os.close(inner)
 
 
-def _entries(folder: int, prefix: str, ignores: Ignores) -> Sequence["os.DirEntry[str]"]:
-    with os.scandir(folder) as entries:
-        kept = [
-            entry
-            for entry in entries
-            if not ignores(f"{prefix}{entry.name}", entry.is_dir(follow_symlinks=False))
-        ]
-    return sorted(kept, key=lambda entry: (not entry.is_dir(follow_symlinks=False), entry.name))
+def _entries(folder: int, hiding: TreeFilter) -> tuple[Sequence["os.DirEntry[str]"], TreeFilter]:
+    """Give the entries that are shown, folders first, and the filter with what the folder adds."""
+    with os.scandir(folder) as listing:
+        entries = list(listing)
+    own = hiding.entered({entry.name for entry in entries})
+    kept = [e for e in entries if not own.hides(e.name, is_folder=e.is_dir(follow_symlinks=False))]
+    return sorted(kept, key=lambda entry: (not entry.is_dir(follow_symlinks=False), entry.name)), own
 
 
 def _mark(folder: int, entry: "os.DirEntry[str]", *, is_folder: bool) -> str:
