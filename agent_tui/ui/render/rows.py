@@ -201,6 +201,18 @@ def cells(runs: Iterable[Segment]) -> int:
     return sum([cell_len(run.text) for run in runs])
 
 
+def index_at(text: str, cell: int) -> int:
+    """Give the character of one line that covers cell `cell`; len(text) behind its end."""
+    if text.isascii():
+        return max(0, min(cell, len(text)))
+    used = 0
+    for start, _, size in split_graphemes(text)[0]:
+        used += size
+        if used > cell:
+            return start
+    return len(text)
+
+
 def fit(text: str, width: int) -> str:
     """Cut one line to `width` cells, ending in `…` when something was cut; never through a cluster."""
     if width <= 0:

@@ -6,6 +6,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from agent_tui.ui.render.code import split_lines
+from agent_tui.ui.render.inks import Inks
 from agent_tui.ui.render.rows import Body, Row, RowList, expand_tabs, wrap_runs
 from agent_tui.ui.render.safe import clean
 from agent_tui.ui.transcript.blocks import Block, Look
@@ -28,9 +29,16 @@ def compose(block: Block, look: Look) -> Body:
         case "tool":
             return tool_panel(block, look)
         case "notice":
-            return RowList(plain_rows(clean(data.text), look.inks.muted, look.width))
+            return RowList(plain_rows(clean(data.text), notice_style(data.text, look.inks), look.width))
         case "decision":
             return RowList(plain_rows(clean(data.text), look.inks.faint, look.width))
+
+
+def notice_style(text: str, inks: Inks) -> Style:
+    """Give the style of a notice by the mark it begins with: `✗` an error, `!` a warning."""
+    if text.startswith("✗"):
+        return inks(inks.palette.error)
+    return inks(inks.palette.warning) if text.startswith("!") else inks.muted
 
 
 def plain_rows(text: str, style: Style, width: int, fill: Style | None = None) -> list[Row]:

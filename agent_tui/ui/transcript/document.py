@@ -13,6 +13,7 @@ from agent_tui.ui.transcript.blocks import Block, Look, estimate, gap
 from agent_tui.ui.transcript.cache import Bounded
 from agent_tui.ui.transcript.compose import compose
 from agent_tui.ui.transcript.heights import Heights
+from agent_tui.ui.transcript.panel import Panel, tool_head
 from agent_tui.ui.transcript.stream import Stream, make_stream
 
 BODY_ROWS = 6_000
@@ -141,6 +142,14 @@ class Document:
             self.changed(index)
         return True
 
+    def turn(self) -> None:
+        """Move the spinners on: new heads for the calls that run, the rest of their looks stays."""
+        self.frame += 1
+        for index in self.running:
+            body = self._bodies.get(self.blocks[index].stamp)
+            if isinstance(body, Panel):
+                body.head = tool_head(self.blocks[index], self.look())
+
     def take_dirty(self) -> list[int]:
         """Give the blocks that wait for a flush, in order, and forget that they do."""
         indexes = sorted(self.dirty)
@@ -170,8 +179,13 @@ class Document:
         self.inks = Inks(palette)
         self.relook()
 
-    def set_width(self, width: int) -> None:
-        """Lay out for another width, in cells; heights are guessed until seen."""
+    def set_width(self, width: int, top: int) -> int:
+        """Lay out for another width, in cells; gives the row where what stood on row `top` is then, nearly.
+
+        Heights are guesses until they are seen.
+        """
+        index, inside = self.find(top)
+        height = max(1, self.heights[index]) if self.blocks else 1
         self.width = width
         self.relook()
         heights: list[int] = []
@@ -181,6 +195,10 @@ class Document:
             heights.append(estimate(block, width) + gap(previous, block.data.kind))
             previous = block.data.kind
         self.heights = Heights(heights)
+        if not self.blocks:
+            return 0
+        self.measure(index)
+        return max(0, self.top(index) + (inside * self.heights[index] // height if inside > 0 else inside))
 
     def next_stamp(self) -> int:
         """Give a number never given before."""
@@ -216,7 +234,8 @@ class Document:
         if block.exact and index not in self.streams:
             return 0
         block.exact = True
-        return self.heights.set(index, self.body(index).height + self.gap(index))
+        height = self.body(index).height
+        return self.heights.set(index, height + self.gap(index) if height else 0)
 
     def find(self, row: int) -> tuple[int, int]:
         """Give the block on a row and its row there, negative in the gap above it."""

@@ -16,13 +16,14 @@ ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "r
 SUFFIX = {"cancelled": " (cancelled)", "rejected": " (rejected)"}
 BORDER = "│ "
 AFTER = Row((), join="")
+LIVE_CHARS = 4_000
 
 
 class Panel:
     """A head, an optional body behind a border, and rows below it."""
 
     def __init__(self, head: Row, body: Body | None, border: Segment, foot: Sequence[Row]) -> None:
-        self._head = head
+        self.head = head
         self._body = body
         self._border = border
         self._foot = foot
@@ -34,7 +35,7 @@ class Panel:
 
     def row(self, index: int) -> Row:
         if index == 0:
-            return self._head
+            return self.head
         if self._body is None or index > self._size:
             return self._foot[index - 1 - self._size]
         row = self._body.row(index - 1)
@@ -127,10 +128,20 @@ def live_rows(block: Block, look: Look, border: Segment) -> list[Row]:
     """Give the last rows of what a closed running tool has printed."""
     if not block.live:
         return []
-    body = content_body(block.live[-4_000:], "terminal", max(1, look.width - len(BORDER)), look.inks)
+    body = content_body(
+        last_lines(block.live, LIVE_CHARS), "terminal", max(1, look.width - len(BORDER)), look.inks
+    )
     first = max(0, body.height - LIVE_ROWS)
     rows = [body.row(index) for index in range(first, body.height)]
     return [row._replace(runs=[border, *row.runs], start=row.start + len(BORDER)) for row in rows]
+
+
+def last_lines(text: str, limit_chars: int) -> str:
+    """Give the end of `text`, from the start of a line."""
+    if len(text) <= limit_chars:
+        return text
+    tail = text[-limit_chars:]
+    return tail.split("\n", 1)[1] if "\n" in tail else tail
 
 
 def open_all(border: Segment, full_length: int, look: Look) -> Row:
