@@ -28,6 +28,9 @@ def run_screen(options: "RunOptions", workspace: Path) -> int:
     """Open the full screen and give the exit code."""
     from agent_tui.extensions.bundled import themes_dir
     from agent_tui.preferences import Preferences
+    from agent_tui.ui.lean import import_textual_lean
+
+    import_textual_lean()
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.settings import UiSettings
 
