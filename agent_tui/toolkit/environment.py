@@ -60,7 +60,7 @@ _FIXED = {
     "GIT_PAGER": "cat",
     "MANPAGER": "cat",
     "SYSTEMD_PAGER": "cat",
-    "GIT_STATE_PROMPT": "0",
+    "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
     "GIT_SEQUENCE_EDITOR": "true",
     "EDITOR": "true",
