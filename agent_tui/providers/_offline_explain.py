@@ -27,7 +27,7 @@ def explain_project(turn: Turn) -> Step:
                 "the folder, read the files that describe it and report what stands there."
             ),
             text="I look at the folder first.",
-            calls=(("list", {"path": ".", "depth": 1}),),
+            calls=(("list", {"path": ".", "depth": 2}),),
         )
     listing = turn.rounds[0][0]
     if not listing.ok:
@@ -52,7 +52,7 @@ def _report(listing: Answered, reads: tuple[Answered, ...]) -> str:
     parts = [_about(done) for done in reads]
     if not reads:
         parts.append("I found no README and no project file, so all I can show is the folder itself.")
-    parts.append(f"**The folder**\n\n{say.fenced(listing.output, max_lines=30)}")
+    parts.append(f"**The folder**\n\n{say.fenced(listing.output, max_lines=40)}")
     return "\n\n".join(parts)
 
 

@@ -311,6 +311,12 @@ def _short(text: str) -> str:
 
 
 def entry_names(listing: str) -> set[str]:
-    """Names in a listing, without the tree's drawing and the slash of folders."""
+    """Names at the top of a listing, without the tree's drawing and the slash of folders.
+
+    In an indented tree of "- name" items the first item is the folder itself and its entries are one step in.
+    """
+    items = [found for line in listing.splitlines() if (found := re.match(r"(\s*)- (.+)", line))]
+    if items:
+        return {item[2].strip().rstrip("/") for item in items[1:] if len(item[1]) <= 2}
     stripped = (re.sub(r"^[\s│├└─|`-]+", "", line).strip() for line in listing.splitlines())
     return {name.rstrip("/") for name in stripped if name}

@@ -79,4 +79,5 @@ def _report(turn: Turn) -> str:
 
 def _line(done: Answered) -> str:
     state = "ok" if done.ok else "not done"
-    return f"* {say.code(done.call.name)} {state}: {say.code(done.first_line[:120])}"
+    said = done.first_line if len(done.first_line) <= 120 else f"{done.first_line[:120]}..."
+    return f"* {say.code(done.call.name)} {state}: {say.code(said)}"

@@ -1,7 +1,5 @@
 """The tour: one round of six calls of mixed kind and risk, then a second one with a real diff."""
 
-import re
-
 from agent_tui.protocol.data import JsonObject
 from agent_tui.providers import _offline_say as say
 from agent_tui.providers._offline_turn import Answered, Step, Turn
@@ -10,29 +8,16 @@ FOLDER = ".agent-tour"
 
 
 def tour(turn: Turn) -> Step:
-    """Look at the scratch folder, ask for six things at once, then for an edit of what was written."""
-    match len(turn.rounds):
-        case 0:
-            return Step(
-                thinking="The tour needs file names that are free, so I look into its scratch folder first.",
-                text=f"A short tour. Everything happens in the scratch folder `{FOLDER}/`.",
-                calls=(("list", {"path": FOLDER, "depth": 1}),),
-            )
-        case 1:
-            return _six_calls(_free_number(turn.rounds[0][0]))
-        case 2 if turn.rounds[1][0].ok:
-            return _edit_round(turn.rounds[1][0].argument("file_path"))
-        case _:
-            return Step(text=_report(turn))
+    """Ask for six things at once, then for an edit of what was written."""
+    if not turn.rounds:
+        return _six_calls(turn.stamp)
+    if len(turn.rounds) == 1 and turn.rounds[0][0].ok:
+        return _edit_round(turn.rounds[0][0].argument("file_path"))
+    return Step(text=_report(turn))
 
 
-def _free_number(listing: Answered) -> int:
-    taken = [int(number) for number in re.findall(r"greet-(\d+)\.py", listing.output)] if listing.ok else []
-    return max(taken, default=0) + 1
-
-
-def _six_calls(number: int) -> Step:
-    greet, notes = f"{FOLDER}/greet-{number}.py", f"{FOLDER}/notes-{number}.md"
+def _six_calls(stamp: str) -> Step:
+    greet, notes = f"{FOLDER}/greet-{stamp}.py", f"{FOLDER}/notes-{stamp}.md"
     calls: tuple[tuple[str, JsonObject], ...] = (
         ("write", {"file_path": greet, "content": _GREET}),
         ("write", {"file_path": notes, "content": _NOTES}),
@@ -50,8 +35,8 @@ def _six_calls(number: int) -> Step:
             "the project. They come up together on one screen; nothing runs before the answer."
         ),
         text=(
-            "Six calls at once. Look at each row, allow some, deny one with a word why (`c`), "
-            "give one a lasting answer (`p`), then press Enter."
+            f"A short tour; all files are in the scratch folder `{FOLDER}/`. Six calls come at once: look at each "
+            "row, allow some, deny one with a word why (`c`), give one a lasting answer (`p`), then press Enter."
         ),
         calls=calls,
     )
@@ -70,19 +55,25 @@ def _edit_round(greet: str) -> Step:
 
 def _report(turn: Turn) -> str:
     lines = ["What came of the tour, call by call:\n"]
-    lines.extend(_line(done) for round_ in turn.rounds[1:] for done in round_)
-    if not turn.rounds[1][0].ok:
+    lines.extend(_line(done) for round_ in turn.rounds for done in round_)
+    if not turn.rounds[0][0].ok:
         lines.append("\nThe first file was not written, so there was nothing to edit in a second round.")
-    lines.append(
-        f"\nDenied calls did not stop their neighbours. `rm -r {FOLDER}` removes the scratch folder."
-    )
+    outcomes = [done.ok for done in turn.rounds[0]]
+    if any(outcomes) and not all(outcomes):
+        lines.append("\nA call that was not done did not stop its neighbours.")
+    if any(outcomes[:3]):
+        lines.append(f"\n`rm -r {FOLDER}` removes the scratch folder.")
     return "\n".join(lines)
 
 
 def _line(done: Answered) -> str:
     target = done.argument("file_path") or done.argument("command") or done.argument("pattern")
     state = "done" if done.ok else "not done"
-    return f"* {done.call.name} {say.code(target)}: {state} - {say.code(done.first_line[:100])}"
+    return f"* {done.call.name} {say.code(target)}: {state} - {say.code(_cut(done.first_line))}"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= 100 else f"{line[:100]}..."
 
 
 _GREET = '''\

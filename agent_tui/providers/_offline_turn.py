@@ -67,12 +67,16 @@ Round = tuple[Answered, ...]
 
 @dataclass(frozen=True)
 class Turn:
-    """The newest prompt and the rounds since. `earlier` are the prompts before it, `history` all rounds ever."""
+    """The newest prompt and the rounds since. `earlier` are the prompts before it, `history` all rounds ever.
+
+    `stamp` names new scratch files, so that a later tour finds its names free.
+    """
 
     prompt: str
     rounds: tuple[Round, ...] = ()
     earlier: tuple[str, ...] = ()
     history: tuple[Round, ...] = ()
+    stamp: str = "1"
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class Step:
     is_script: bool = False
 
 
-def read_turn(messages: Sequence[UserMessage | AssistantMessage]) -> Turn:
+def read_turn(messages: Sequence[UserMessage | AssistantMessage], *, stamp: str) -> Turn:
     """Derive the turn from the messages alone, so that a resumed session goes on where it stood."""
     prompts: list[str] = []
     rounds: list[Round] = []
@@ -111,6 +115,7 @@ def read_turn(messages: Sequence[UserMessage | AssistantMessage]) -> Turn:
         rounds=tuple(rounds),
         earlier=tuple(prompts[:-1]),
         history=tuple(history),
+        stamp=stamp,
     )
 
 

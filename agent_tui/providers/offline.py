@@ -4,7 +4,8 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 
 from agent_tui.protocol.messages import (
@@ -35,11 +36,12 @@ class OfflineProvider:
 
     Stateless: each step is derived from the messages of the request, so it works across resumed sessions. What it
     says of files and commands comes from the results in the history, never from itself. `pace_s` is waited after
-    each streamed word; 0 streams as fast as it is read.
+    each streamed word; 0 streams as fast as it is read. `clock` (unix seconds) names the scratch files of a tour.
     """
 
-    def __init__(self, *, pace_s: float = 0.0) -> None:
+    def __init__(self, *, pace_s: float = 0.0, clock: Callable[[], float] = time.time) -> None:
         self._pace_s = pace_s
+        self._clock = clock
         self.name = "offline"
         self.model = MODEL
         self.context_tokens = 0
@@ -65,7 +67,8 @@ class OfflineProvider:
         """Do nothing: there is no connection."""
 
     def _reply(self, request: ProviderRequest) -> AssistantMessage:
-        turn = read_turn(request.messages)
+        stamp = time.strftime("%H%M%S", time.localtime(self._clock()))
+        turn = read_turn(request.messages, stamp=stamp)
         step = plan_for(turn.prompt)(turn)
         missing = {name for name, _ in step.calls} - {tool.name for tool in request.tools}
         if missing and not step.is_script:

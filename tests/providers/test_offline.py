@@ -101,7 +101,7 @@ async def converse(prompt: str, answers: list[list[tuple[bool, str]]]) -> list[A
         ),
         ("search the web for textual", [("websearch", {"query": "textual"})]),
         ("show todos", [("todoread", {})]),
-        ("explain this project", [("list", {"path": ".", "depth": 1})]),
+        ("explain this project", [("list", {"path": ".", "depth": 2})]),
         ("run the tests", [("list", {"path": ".", "depth": 1})]),
     ],
 )
@@ -177,7 +177,7 @@ async def test_explaining_a_project_reports_what_the_files_say() -> None:
     first, second, third = await converse(
         "explain this project",
         [
-            [(True, "src/\nREADME.md\npyproject.toml")],
+            [(True, "- /p/\n  - src/\n    - Makefile\n  - README.md\n  - pyproject.toml")],
             [
                 (True, "     1\t# Frobnicator\n     2\t\n     3\tTurns frobs into nics."),
                 (True, '     1\t[project]\n     2\tname = "frob"\n     3\tdescription = "A frob tool"'),
@@ -185,7 +185,7 @@ async def test_explaining_a_project_reports_what_the_files_say() -> None:
         ],
     )
 
-    assert asked(first) == [("list", {"path": ".", "depth": 1})]
+    assert asked(first) == [("list", {"path": ".", "depth": 2})]
     assert asked(second) == [("read", {"file_path": "README.md"}), ("read", {"file_path": "pyproject.toml"})]
     assert "Turns frobs into nics." in said(third)
     assert "A frob tool" in said(third)
@@ -209,28 +209,41 @@ async def test_the_tests_of_a_project_are_found_by_its_files() -> None:
 
 
 async def test_the_tour_asks_for_six_things_in_one_round() -> None:
-    _, second, third, final = await converse(
+    first, second, final = await converse(
         "tour",
         [
-            [(False, "no such folder")],
             [(True, "created")] * 4 + [(False, "denied: private")] + [(True, "exit code 0")],
             [(True, "edited"), (True, "1 match")],
         ],
     )
 
-    kinds = [name for name, _ in asked(second)]
-    assert kinds == ["write", "write", "bash", "bash", "read", "bash"]
-    assert [name for name, _ in asked(third)] == ["edit", "grep"]
+    assert [name for name, _ in asked(first)] == ["write", "write", "bash", "bash", "read", "bash"]
+    assert [name for name, _ in asked(second)] == ["edit", "grep"]
+    assert asked(second)[0][1]["file_path"] == asked(first)[0][1]["file_path"]  # type: ignore[index]
     assert "denied: private" in said(final)
-    assert said(final).count("not done") == 1
+    assert said(final).count("not done -") == 1
+    assert "did not stop its neighbours" in said(final)
 
 
-async def test_a_second_tour_takes_free_names() -> None:
-    _, second = (
-        await converse("tour", [[(True, "greet-1.py\ngreet-2.py\nnotes-1.md")], [(False, "denied")] * 6])
-    )[:2]
+async def test_a_tour_that_was_denied_claims_nothing() -> None:
+    _, final = await converse("tour", [[(False, "denied")] * 6])
 
-    assert asked(second)[0][1]["file_path"] == ".agent-tour/greet-3.py"  # type: ignore[index]
+    assert said(final).count("not done -") == 6
+    assert "neighbours" not in said(final)
+    assert "rm -r .agent-tour`" not in said(final)
+    assert "nothing to edit" in said(final)
+
+
+async def test_a_later_tour_takes_other_names() -> None:
+    request = ProviderRequest(system="", messages=(user("tour"),), tools=TOOLS)
+    names: list[object] = []
+    for now in (0.0, 1.0):
+        async with OfflineProvider(clock=lambda now=now: now).stream(request) as deltas:
+            last = [delta async for delta in deltas][-1]
+        assert isinstance(last, Completed)
+        names.append(asked(last.message)[0][1]["file_path"])  # type: ignore[index]
+
+    assert names[0] != names[1]
 
 
 async def test_a_raw_script_plays_its_rounds_word_for_word() -> None:
