@@ -72,9 +72,7 @@ def _git_file(lines: list[str], at: int) -> tuple[FilePatch, int]:
     while at < len(lines) and _extended(git, lines[at]):
         at += 1
     if at < len(lines) and _is_plain_header(lines, at):
-        names = stripped_pair(header_name(lines[at][4:]), header_name(lines[at + 1][4:]))
-        git.old, git.new = (named or known for named, known in zip(names, (git.old, git.new), strict=True))
-        at += 2
+        at += 2 if _take_names(git, header_name(lines[at][4:]), header_name(lines[at + 1][4:])) else 0
     if at < len(lines) and lines[at].startswith(("GIT binary patch", "Binary files ")):
         raise ToolError(f"{git.new or git.old}: binary patches cannot be applied. Nothing was changed.")
     hunks, at = _hunks(lines, at)
@@ -94,6 +92,21 @@ def _git_file(lines: list[str], at: int) -> tuple[FilePatch, int]:
         ),
         at,
     )
+
+
+def _take_names(git: _Git, old: str, new: str) -> bool:
+    """Compare the names of the `---` and `+++` lines with git's; False when they belong to another file.
+
+    Git's own line tells whether the names have prefixes, so it stands where both mean the same.
+    """
+    named = stripped_pair(old, new)
+    if git.moved_to:
+        return named == (git.old, git.new) or (old, new) == (git.old, git.new)
+    if not old or not new:
+        git.action = "add" if not old else "delete"
+    git.old = git.old if git.old in (old, named[0]) or not old else named[0]
+    git.new = git.new if git.new in (new, named[1]) or not new else named[1]
+    return True
 
 
 def _extended(git: _Git, line: str) -> bool:
