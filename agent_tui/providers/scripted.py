@@ -120,7 +120,8 @@ class ScriptedProvider:
     """Answers each request with the next reply of the script and keeps the requests.
 
     A ProviderError in the script is raised instead of an answer. A request beyond the script's end raises
-    BadResponse, so a test that asks once too often fails with a clear sentence.
+    BadResponse, so a test that asks once too often fails with a clear sentence. `keep_requests` limits `requests` to
+    the newest so many, for long runs; None keeps all.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class ScriptedProvider:
         context_tokens: int = 200_000,
         info: ModelInfo | None = None,
         piece_chars: int = 24,
+        keep_requests: int | None = None,
     ) -> None:
         self.requests: list[ProviderRequest] = []
         self.closed = False
@@ -141,15 +143,20 @@ class ScriptedProvider:
         self.info = info or ModelInfo(name=model, context_tokens=context_tokens)
         self._replies = iter(replies)
         self._piece_chars = piece_chars
+        self._keep_requests = keep_requests
+        self._asked = 0
         self._ids = 0
 
     @asynccontextmanager
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[AsyncIterator[Delta]]:
         """Play the next reply of the script."""
+        self._asked += 1
         self.requests.append(request)
+        if self._keep_requests is not None:
+            del self.requests[: -self._keep_requests or None]
         reply = next(self._replies, None)
         if reply is None:
-            raise BadResponse(f"the script has no reply for request {len(self.requests)}")
+            raise BadResponse(f"the script has no reply for request {self._asked}")
         if isinstance(reply, ProviderError):
             raise reply
         async with aclosing(self._play(self._with_ids(reply))) as deltas:

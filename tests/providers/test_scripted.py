@@ -89,3 +89,12 @@ async def test_a_cut_reply_raises_after_what_was_said() -> None:
         await collect(provider, into=seen)
 
     assert seen == [TextPiece("a"), TextPiece("b")]
+
+
+@pytest.mark.parametrize(("keep", "kept"), [(None, 5), (2, 2), (0, 0)])
+async def test_a_long_run_keeps_only_the_newest_requests(keep: int | None, kept: int) -> None:
+    provider = ScriptedProvider((text("x") for _ in range(5)), keep_requests=keep)
+    for _ in range(5):
+        await collect(provider)
+
+    assert len(provider.requests) == kept
