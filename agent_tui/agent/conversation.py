@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from agent_tui.agent.history import Messages
-from agent_tui.agent.tokens import history_tokens, text_tokens, tool_tokens
+from agent_tui.agent.history import Messages, RepairedHistory
+from agent_tui.agent.tokens import message_tokens, text_tokens, tool_tokens
 from agent_tui.protocol.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -28,6 +28,9 @@ class Conversation:
         self._measured_tokens = 0
         self._measured_count = 0
         self._call_ids = {use.id for message in messages for use in uses_of(message)}
+        self._estimates = [message_tokens(message) for message in messages]
+        self._estimate = sum(self._estimates)
+        self._repaired: RepairedHistory | None = None
 
     @property
     def messages(self) -> Messages:
@@ -40,10 +43,14 @@ class Conversation:
     def append(self, message: UserMessage | AssistantMessage) -> None:
         """Add a message."""
         self._messages.append(message)
+        self._estimates.append(message_tokens(message))
+        self._estimate += self._estimates[-1]
         self._call_ids.update(use.id for use in uses_of(message))
 
     def with_new_ids(self, reply: AssistantMessage) -> AssistantMessage:
         """Give `reply` with ids of calls that never stood in this conversation; most servers send such ids."""
+        if not uses_of(reply):
+            return reply
         taken = set(self._call_ids)
         content: list[AssistantBlock] = []
         for block in reply.content:
@@ -61,13 +68,24 @@ class Conversation:
     def replace(self, messages: Sequence[UserMessage | AssistantMessage]) -> None:
         """Put other messages in the place of all of them; what was measured no longer holds."""
         self._messages = list(messages)
-        self._measured_tokens = self._measured_count = 0
+        self._reset()
 
     def cut_to(self, count: int) -> None:
         """Keep the first `count` messages."""
         del self._messages[count:]
-        if self._measured_count > count:
-            self._measured_tokens = self._measured_count = 0
+        self._reset()
+
+    def _reset(self) -> None:
+        self._estimates = [message_tokens(message) for message in self._messages]
+        self._estimate = sum(self._estimates)
+        self._measured_tokens = self._measured_count = 0
+        self._repaired = None
+
+    def repaired(self, provider: str, model: str) -> Messages:
+        """Give the messages as this model may see them."""
+        if self._repaired is None or self._repaired.signer != (provider, model):
+            self._repaired = RepairedHistory(provider, model)
+        return self._repaired.of(self._messages)
 
     def measured(self, usage: TokenUsage) -> None:
         """Remember what the server counted for everything up to the last message."""
@@ -81,12 +99,10 @@ class Conversation:
 
         Never less than half of an estimate of all: some servers count only what their cache did not hold.
         """
-        estimate = (
-            text_tokens(system) + sum(tool_tokens(spec) for spec in tools) + history_tokens(self._messages)
-        )
+        estimate = text_tokens(system) + sum(tool_tokens(spec) for spec in tools) + self._estimate
         if not self._measured_tokens:
             return estimate
-        since = history_tokens(self._messages[self._measured_count :])
+        since = sum(self._estimates[self._measured_count :])
         return max(self._measured_tokens + since, estimate // 2)
 
     def open_uses(self) -> tuple[ToolUseBlock, ...]:

@@ -43,11 +43,49 @@ def repair(messages: Sequence[UserMessage | AssistantMessage], provider: str, mo
     arguments and exactly one result, in order, at the start of the next message; no result without its call.
     The last message may be the assistant's: only the caller knows whether that is wanted.
     """
-    cleaned = [cleaned for message in messages if (cleaned := _clean(message, provider, model)) is not None]
-    merged = _merge(cleaned)
-    if merged and isinstance(merged[0], AssistantMessage):
-        merged.insert(0, UserMessage(content=(TextBlock(text=_OPENING),)))
-    return tuple(_Pairing().run(merged))
+    return RepairedHistory(provider, model).of(messages)
+
+
+class RepairedHistory:
+    """Repairs a conversation that grows, each message only once: a turn takes no longer after a thousand others."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        self.signer = (provider, model)
+        self._final: list[UserMessage | AssistantMessage] = []
+        self._final_count = 0
+        self._used: set[str] = set()
+
+    def of(self, messages: Sequence[UserMessage | AssistantMessage]) -> Messages:
+        """Give `messages` repaired. They must begin with those of the call before, unchanged."""
+        rest = messages[self._final_count :]
+        settled = self._settled(rest)
+        if settled:
+            self._final += self._repair(rest[:settled], self._used)
+            self._final_count += settled
+            rest = rest[settled:]
+        return (*self._final, *self._repair(rest, set(self._used)))
+
+    def _settled(self, rest: Sequence[UserMessage | AssistantMessage]) -> int:
+        """Count the messages that nothing can change any more: those before the last reply to the user."""
+        for index in range(len(rest) - 1, 0, -1):
+            before, message = rest[index - 1], rest[index]
+            if (
+                isinstance(message, AssistantMessage)
+                and isinstance(before, UserMessage)
+                and _clean(message, *self.signer) is not None
+                and _clean(before, *self.signer) is not None
+            ):
+                return index
+        return 0
+
+    def _repair(
+        self, messages: Sequence[UserMessage | AssistantMessage], used: set[str]
+    ) -> list[UserMessage | AssistantMessage]:
+        cleaned = [new for message in messages if (new := _clean(message, *self.signer)) is not None]
+        merged = _merge(cleaned)
+        if self._final_count == 0 and merged and isinstance(merged[0], AssistantMessage):
+            merged.insert(0, UserMessage(content=(TextBlock(text=_OPENING),)))
+        return list(_Pairing(used).run(merged))
 
 
 def without_attachments(messages: Sequence[UserMessage | AssistantMessage]) -> Messages:

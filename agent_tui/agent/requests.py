@@ -135,12 +135,16 @@ class Requests:
         return message
 
     def _request(self, turn: Turn) -> ProviderRequest:
-        messages = self.teller.conversation.messages
-        if turn.plain:
-            messages = without_attachments(messages)
+        signer = (self.provider.name, self.provider.model)
+        conversation = self.teller.conversation
+        messages = (
+            repair(without_attachments(conversation.messages), *signer)
+            if turn.plain
+            else conversation.repaired(*signer)
+        )
         return ProviderRequest(
             system=self.system,
-            messages=repair(messages, self.provider.name, self.provider.model),
+            messages=messages,
             tools=tuple(self.tools()),
             max_output_tokens=turn.room_tokens or self.allowance.limits.max_output_tokens,
             effort=self.allowance.limits.effort,

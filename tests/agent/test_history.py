@@ -3,7 +3,7 @@ import base64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tui.agent.history import INTERRUPTED, repair, without_attachments
+from agent_tui.agent.history import INTERRUPTED, RepairedHistory, repair, without_attachments
 from agent_tui.protocol.messages import (
     AssistantMessage,
     DocumentBlock,
@@ -67,6 +67,17 @@ def test_whatever_the_history_a_strict_server_accepts_the_repaired_one(
 
     assert problems_of(repaired, provider="anthropic", model="m") == []
     assert repair(repaired, "anthropic", "m") == repaired
+
+
+@settings(max_examples=200, deadline=None)
+@given(messages)
+def test_a_conversation_that_grows_is_repaired_as_if_it_came_whole(
+    history: list[UserMessage | AssistantMessage],
+) -> None:
+    growing = RepairedHistory("anthropic", "m")
+
+    for count in range(len(history) + 1):
+        assert growing.of(history[:count]) == repair(history[:count], "anthropic", "m")
 
 
 @settings(max_examples=100, deadline=None)
