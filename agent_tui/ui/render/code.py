@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from rich.segment import Segment
 from rich.style import Style
 
-from agent_tui.ui.render.rows import Row, expand_tabs, slice_runs, wrap
+from agent_tui.ui.render.rows import Row, Span, expand_tabs, slice_runs, wrap
 
 Paint = Callable[[int], Sequence[Segment]]
 
@@ -38,6 +38,7 @@ class Lines:
         self._fill = fill
         self._digits = len(str(first_line + max(0, len(lines) - 1))) if first_line else 0
         self._text_width = max(1, width - (self._digits + 2 if first_line else 0))
+        self._wrapped: tuple[str, list[Span]] = ("", [Span(0, 0, 0)])  # the last line asked for
         self._starts = self._count()
 
     def _count(self) -> list[int] | None:
@@ -74,7 +75,9 @@ class Lines:
 
     def _piece(self, runs: Sequence[Segment], part: int) -> tuple[Sequence[Segment], str | None]:
         text = "".join([run.text for run in runs])
-        spans = wrap(text, self._text_width)
+        if self._wrapped[0] != text:
+            self._wrapped = (text, wrap(text, self._text_width))
+        spans = self._wrapped[1]
         span = spans[min(part, len(spans) - 1)]
         join = text[span.end : span.after] if part < len(spans) - 1 else None
         return slice_runs(runs, [span])[0], join

@@ -14,7 +14,7 @@ from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.diff_parse import Diff, DiffLine, Hunk, changed_words, parse_diff
 from agent_tui.ui.render.highlight import Highlighter
 from agent_tui.ui.render.inks import Inks
-from agent_tui.ui.render.rows import Row, cells, expand_tabs, fit, marked, slice_runs, wrap
+from agent_tui.ui.render.rows import Row, Span, cells, expand_tabs, fit, marked, slice_runs, wrap
 
 SIGNS = {"add": "+", "del": "-", "context": " "}
 TWO_NUMBERS_CELLS = 60
@@ -135,6 +135,7 @@ class DiffBody:
         biggest = max((max(line.old, line.new) for line in self._lines), default=0)
         self._digits = max(1, len(str(biggest)))
         self._items = self._side_by_side() if side_by_side else self._one_column()
+        self._wrapped: tuple[str, list[Span]] = ("", [Span(0, 0, 0)])  # the last line asked for
         self._starts = [0]
         for item in self._items:
             self._starts.append(self._starts[-1] + self._rows_of(item))
@@ -246,7 +247,9 @@ class DiffBody:
         text = "".join([run.text for run in runs])
         if not self._wrap:
             return self._cut(runs, text), None
-        spans = wrap(text, self._text_width)
+        if self._wrapped[0] != text:
+            self._wrapped = (text, wrap(text, self._text_width))
+        spans = self._wrapped[1]
         if part >= len(spans):
             return [], ""
         span = spans[part]

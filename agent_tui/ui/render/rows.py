@@ -113,11 +113,12 @@ def _wrap_clusters(text: str, width: int) -> list[Span]:
     line, used, blank = 0, 0, -1  # line start, cells used, last place to cut (a character index)
     for start, end, cells in clusters:
         char = text[start]
-        if char == " " or (cells == 2 and start > line and char not in _NOT_FIRST):
+        is_blank = char == " " and end == start + 1
+        if is_blank or (cells == 2 and start > line and char not in _NOT_FIRST):
             blank = start
-        if used + cells > width and start > line:
-            if char == " ":
-                continue
+        if is_blank and used + cells > width:
+            continue
+        while used + cells > width and start > line:
             cut = blank if blank > line and _trimmed(text, line, blank) > line else start
             after = cut
             while text[after] == " ":

@@ -79,7 +79,7 @@ def streamed(text: str, cuts: list[int], width: int) -> None:
         assert stream.rows[:first] == before[:first]
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     lines=st.lists(st.sampled_from(PIECES), max_size=24),
     seed=st.integers(0, 1 << 30),
