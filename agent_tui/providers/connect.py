@@ -62,6 +62,7 @@ def choose(
     """
     env = os.environ if environ is None else environ
     rows = table or load_table(spec.overrides)
+    spec = _split(spec)
     provider, reason = _provider(spec, env)
     if provider not in PROVIDERS:
         raise UsageError(f"No provider named {provider!r}; there are {', '.join(PROVIDERS)}.")
@@ -81,6 +82,14 @@ def choose(
             f"Which model of {url}? Name one with --model; `agent-tui models --base-url {url}` lists them."
         )
     return Choice(provider, model, url, reason)
+
+
+def _split(spec: ProviderSpec) -> ProviderSpec:
+    """Read a model named as "provider/model", as in ollama/qwen3, when neither provider nor URL was named."""
+    provider, slash, model = spec.model.partition("/")
+    if not slash or not model or provider not in PROVIDERS or spec.provider or spec.base_url:
+        return spec
+    return replace(spec, provider=provider, model=model)
 
 
 def _provider(spec: ProviderSpec, env: Mapping[str, str]) -> tuple[str, str]:
@@ -120,6 +129,7 @@ def connect(spec: ProviderSpec, *, environ: Mapping[str, str] | None = None) -> 
     """
     env = os.environ if environ is None else environ
     table = load_table(spec.overrides)
+    spec = _split(spec)
     choice = choose(spec, environ=env, table=table)
     models = [choice.model, *(name for name in spec.fallbacks if name != choice.model)]
     if choice.provider == "offline":

@@ -39,6 +39,9 @@ from tests.support.fake_servers import ChatServer, MessagesServer, completion, j
             {"OPENAI_API_KEY": "o"},
             ("anthropic", "claude-opus-5-5", "by the model's name"),
         ),
+        ({"model": "ollama/qwen3"}, {"OPENAI_API_KEY": "o"}, ("ollama", "qwen3", "named")),
+        ({"model": "openrouter/z/m"}, {}, ("openrouter", "z/m", "named")),
+        ({"provider": "openrouter", "model": "openai/m"}, {}, ("openrouter", "openai/m", "named")),
         ({"model": "qwen3"}, {"OPENAI_API_KEY": "o"}, ("openai", "qwen3", "by OPENAI_API_KEY")),
         (
             {"base_url": "http://h:1", "model": "m"},
