@@ -135,6 +135,7 @@ class Document:
         del self.streams[index]
         self.ending.discard(index)
         block = self.blocks[index]
+        block.exact = False  # its last rows may just have come
         block.data.text = stream.text
         if block.data.kind == "assistant":
             self._bodies.put(block.stamp, stream.finished())
