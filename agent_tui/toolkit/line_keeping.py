@@ -39,10 +39,12 @@ def _keep_mixed(old: str, new: str) -> str:
 
 
 def _finish(kept: list[str], new_lines: list[str], *, near: str) -> str:
-    """Give the last line an end only if the new text has one."""
-    if not kept:
-        return ""
-    last = body_of(kept[-1])
-    if end_of(new_lines[-1]):
-        last += end_of(kept[-1]) or near
-    return "".join([*kept[:-1], last])
+    """Give every line an end, the last one only if the new text has one there."""
+    joined: list[str] = []
+    for line in kept:
+        ended = line if end_of(line) else line + near
+        # A CR before an empty line that ends in LF would become one line end.
+        joined.append("\r" if ended == "\n" and joined and joined[-1].endswith("\r") else ended)
+    if joined and not end_of(new_lines[-1]):
+        joined[-1] = body_of(joined[-1])
+    return "".join(joined)
