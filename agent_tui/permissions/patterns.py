@@ -25,14 +25,14 @@ def has_wildcard(pattern: str) -> bool:
 def command_regex(pattern: str) -> re.Pattern[str]:
     """Compile a command pattern: `*` matches anything, ` *` at the end is a word boundary, `\\*` is a star."""
     body, tail = (pattern[:-2], r"(\s.*)?") if _ends_in_word(pattern) else (pattern, "")
-    out: list[str] = []
-    chars = iter(body)
-    for char in chars:
-        if char == "\\":
-            out.append(re.escape(next(chars, "\\")))
-        else:
-            out.append(".*" if char == "*" else re.escape(char))
+    pieces = re.split(r"(\\[\\*]|\*)", body)
+    out = [".*" if piece == "*" else re.escape(_unescaped(piece)) for piece in pieces]
     return re.compile("".join(out) + tail, re.DOTALL)
+
+
+def _unescaped(text: str) -> str:
+    """Undo `quoted_star`: only a backslash before a star or a backslash is an escape."""
+    return re.sub(r"\\([\\*])", r"\1", text)
 
 
 def _ends_in_word(pattern: str) -> bool:
@@ -64,7 +64,7 @@ def compile_command(specifier: str) -> CommandPattern:
     """Compile the specifier of a `Bash` rule."""
     wild = has_wildcard(specifier)
     try:
-        words = None if wild else tuple(shlex.split(specifier.replace("\\*", "*")))
+        words = None if wild else tuple(shlex.split(_unescaped(specifier)))
     except ValueError:
         words = None
     return CommandPattern(specifier, wild, command_regex(specifier), words)

@@ -49,7 +49,11 @@ class Analyser:
             self._environ.get("PATH", os.defpath),
             has_cdpath=bool(self._environ.get("CDPATH")),
         )
-        found = _Run(world).script(command, str(cwd), depth=0)
+        text = command.encode("utf-8", "replace").decode()
+        try:
+            found = _Run(world).script(text, str(cwd), depth=0)
+        except RecursionError:
+            found = _Run(world).shallow(text, str(cwd))
         reasons = [hidden] if hidden else []
         reasons.extend(found.reasons)
         if len(found.parts) > MAX_COMMANDS:
@@ -102,6 +106,12 @@ class _Run:
             tuple(touch for j in judged for touch in j.touches),
             tuple(dict.fromkeys(reasons)),
         )
+
+    def shallow(self, text: str, cwd: str) -> _Found:
+        """Look only at the words of a script that is nested too deeply to be walked."""
+        judged = list(self._scraps(text, cwd))
+        touches = tuple(touch for j in judged for touch in j.touches)
+        return _Found(tuple(j.part for j in judged), touches, ("it is nested too deeply",))
 
     def _steps(self, steps: list[Step], cwd: str, reasons: list[str], depth: int) -> Iterator[Judged]:
         directories: dict[tuple[int, ...], str] = {(): cwd}

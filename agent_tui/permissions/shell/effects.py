@@ -1,5 +1,6 @@
 """Says what a command that is not known to be harmless touches outside the project."""
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,27 @@ _LAST_IS_TARGET = frozenset({"cp", "ln", "install", "scp", "rsync", "link"})
 _FIRST_IS_MODE = frozenset({"chmod", "chown", "chgrp", "chcon"})
 
 
+_PRINTS = frozenset(
+    ["echo", "printf", "true", "false", ":", "export", "declare", "typeset", "local", "readonly", "unset"]
+)
+_LOOKS = frozenset(
+    [
+        "list",
+        "show",
+        "search",
+        "policy",
+        "info",
+        "status",
+        "-l",
+        "-L",
+        "-S",
+        "-a",
+        "-q",
+        "--list",
+        "--version",
+    ]
+)
+_TOUCHES_LINKS = frozenset(["rm", "unlink", "mv", "ln", "rmdir", "trash"])
 _RUNS_CODE = re.compile(
     r"g?sed|[gmn]?awk|python[\d.]*|node(js)?|perl|ruby|php|lua|deno|bun|Rscript|jq|ed|ex|vim?|nvim|emacs"
 )
@@ -42,6 +64,8 @@ class Effects:
     def of(self, words: Sequence[Word]) -> Iterator[Touch]:
         """Give the paths outside the project that the words name, and what is known of the program."""
         program = base_name(words[0].text)
+        if program in _PRINTS:
+            return
         if program in ("git", "tar", "make", "gmake", "cmake", "ninja", "bsdtar"):
             kept = [
                 word for at, word in enumerate(words) if not (at and "-C" in (word.text, words[at - 1].text))
@@ -67,7 +91,7 @@ class Effects:
         operands = [at for at, word in enumerate(words) if not word.text.startswith("-")]
         for at, word in enumerate(words):
             for text, option in self._candidates(words, at):
-                for place in self._places(word, text):
+                for place in self._places(word, text, itself=program in _TOUCHES_LINKS):
                     if self._is_path(place, text):
                         yield self._touch(program, place, option, at, operands, words)
 
@@ -75,8 +99,10 @@ class Effects:
         """Give (text that may be a path, option it belongs to) for one word."""
         text = words[at].text
         before = words[at - 1].text if at else ""
-        if "://" in text:
+        if "://" in text or text.startswith("//"):
             return
+        if "@" in text:
+            yield text.rpartition("@")[2], ""
         if text.startswith("--"):
             name, _, value = text.partition("=")
             yield value, name
@@ -104,18 +130,15 @@ class Effects:
                 if self._is_path(place, text):
                     yield self.write(place, f"{program} may write {place.real}")
 
-    def _places(self, word: Word, text: str) -> Iterator[Place]:
+    def _places(self, word: Word, text: str, *, itself: bool = False) -> Iterator[Place]:
         if text == "~" or text.startswith("~/"):
             text = self.world.home + text[1:]
+        found = [text] if text else []
         if word.glob and text == word.text:
-            try:
-                yield from (
-                    self.world.place(found.text, self.cwd) for found in self.world.expand(word, self.cwd)
-                )
-            except NotStatic:
-                yield self.world.place(text, self.cwd)
-        elif text:
-            yield self.world.place(text, self.cwd)
+            with contextlib.suppress(NotStatic):
+                found = [name.text for name in self.world.expand(word, self.cwd)]
+        for name in found:
+            yield self.world.entry(name, self.cwd) if itself else self.world.place(name, self.cwd)
 
     def _is_path(self, place: Place, text: str) -> bool:
         """Tell whether a word is worth asking about: it leads out of the project or to a secret in it."""
@@ -237,7 +260,7 @@ class Effects:
     def _known(self, program: str, arguments: list[str]) -> Iterator[Touch]:
         """Give directories that a program is known to change without naming them."""
         place = next(iter(words_of("programs.txt", f"changes {program.partition('.')[0]}")), "")
-        if place:
+        if place and not _LOOKS & set(arguments):
             yield self.write(Place(place, place), f"{program} changes {place}", folder=True)
         home = Place(self.world.home, self.world.home)
         if (

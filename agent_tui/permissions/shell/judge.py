@@ -3,28 +3,33 @@
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from agent_tui.permissions.paths import is_secret
+from agent_tui.permissions.patterns import quoted_star
 from agent_tui.permissions.rules import Spelling
 from agent_tui.permissions.shell.arity import lasting_pattern
 from agent_tui.permissions.shell.effects import Effects, deletes_too_much, network_touches
-from agent_tui.permissions.shell.git import check_git, remote_hosts, split_global
+from agent_tui.permissions.shell.git import remote_hosts, split_global
+from agent_tui.permissions.shell.harmless import Harmless
 from agent_tui.permissions.shell.model import Part, Touch
 from agent_tui.permissions.shell.network import network_use
-from agent_tui.permissions.shell.options import Operand, Use, file_values, read_use
-from agent_tui.permissions.shell.readers import readers, versioned
+from agent_tui.permissions.shell.options import Operand
+from agent_tui.permissions.shell.readers import readers
 from agent_tui.permissions.shell.script import Simple
-from agent_tui.permissions.shell.special import BUILTINS, CHECKS, HARMLESS, Reading, check_lookup, refuse
+from agent_tui.permissions.shell.special import Reading
 from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.words import NotStatic, Word
 from agent_tui.permissions.shell.world import Place, World
 from agent_tui.permissions.shell.wrappers import SUPERUSER, Unwrapped, base_name, possible_inner, unwrap
 from agent_tui.protocol.permissions import PermissionKind, Risk
 
-_PROGRAM = re.compile(r"[A-Za-z0-9_+.\-\[:]+")
-_SYSTEM_FOLDERS = ("/bin/", "/usr/bin/")
 _OWN_PROGRAMS = frozenset({"agent-tui", "agent_tui"})
+_READS_BY_NATURE = frozenset(["find", "jq", "ps", "date", "ss"])
+_GIT_READS = frozenset(
+    ["diff", "log", "show", "status", "grep", "blame", "shortlog", "ls-files", "rev-list", "rev-parse"]
+)
 _HIGH_USES = re.compile(
     r"git push .*(--force|-f\b|--mirror|--delete|\+)|git reset .*--hard|git clean .*-\w*f|git checkout .*(-f\b|--force)"
     r"|git (filter-branch|filter-repo|update-ref|reflog expire|gc .*--prune)|docker run .*(--privileged|-v /:|--pid=host|--net=host)"
@@ -64,6 +69,7 @@ class Judge:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._harmless = Harmless(world)
 
     def judge(self, simple: Simple, cwd: str, upstream: Simple | None = None) -> Judged:
         """Judge a command that starts in `cwd`; `upstream` feeds its input."""
@@ -73,7 +79,7 @@ class Judge:
         if words:
             expanded = self._expanded(words, cwd, verdict)
             inner = unwrap(expanded)
-            self._program(inner, cwd, verdict, upstream)
+            self._program(inner, simple, cwd, verdict, upstream)
         following = self._directory(inner, cwd)
         self._assignments(simple, verdict)
         touches = [*verdict.touches, *self._redirects(simple, cwd)]
@@ -91,70 +97,20 @@ class Judge:
                 out.append(word)
         return tuple(out)
 
-    def _program(self, inner: Unwrapped, cwd: str, verdict: _Verdict, upstream: Simple | None) -> None:
+    def _program(
+        self, inner: Unwrapped, simple: Simple, cwd: str, verdict: _Verdict, upstream: Simple | None
+    ) -> None:
         words = inner.words
         name = words[0].text
-        reading = self._reading(inner, cwd, upstream)
+        reading = self._harmless.reading(inner, cwd, upstream)
         if reading.refused:
             verdict.why = verdict.why or reading.refused
-            verdict.exact_only = base_name(name) in readers() or name in CHECKS or _is_git_reader(words)
-            self._unsafe(words, cwd, verdict)
+            verdict.exact_only = _reads_by_nature(words)
+            self._unsafe(words, simple, cwd, verdict)
             return
         verdict.needs_strong = name == "git" and not words[-1].text.startswith("--version")
         for word, kind in reading.paths:
             self._reads(word, kind, cwd, verdict, _Reader(base_name(name), reading))
-
-    def _reading(self, inner: Unwrapped, cwd: str, upstream: Simple | None) -> Reading:
-        """Say what a harmless command reads, or why it is not known to be harmless."""
-        words = inner.words
-        name = words[0].text
-        if not all(word.static for word in words):
-            return refuse("not all words are known")
-        program = self._known_name(name)
-        if program == "":
-            return refuse("a program that is not called by its plain name")
-        is_builtin = program in BUILTINS and inner.in_shell
-        if not is_builtin and (found := self._world.runs_from_project(program, cwd)):
-            return refuse(f"{program} would be run from {found}")
-        if program in ("cd",):
-            return HARMLESS if inner.in_shell else refuse("cd by a program")
-        if program == "command":
-            return (
-                check_lookup(words[1:])
-                if len(words) > 2 and words[1].text in ("-v", "-V")
-                else refuse("options of command")
-            )
-        if len(words) == 2 and words[1].text in versioned().get(program, ()):
-            return HARMLESS
-        if program == "git":
-            return check_git(words[1:], self._world, cwd)
-        if program == "xargs":
-            return self._xargs(words, cwd, upstream)
-        if program in CHECKS:
-            return CHECKS[program](words[1:])
-        if program in readers():
-            return self._by_spec(program, words[1:])
-        return refuse(f"{program} is not known to only read")
-
-    def _known_name(self, name: str) -> str:
-        """Give the program that a name means: a plain name, or one in /bin or /usr/bin."""
-        for folder in _SYSTEM_FOLDERS:
-            if name.startswith(folder) and "/" not in name[len(folder) :]:
-                name = name[len(folder) :]
-        return name if _PROGRAM.fullmatch(name) else ""
-
-    def _by_spec(self, program: str, words: Sequence[Word]) -> Reading:
-        spec = readers()[program]
-        use = read_use(spec, tuple(words))
-        if use.refused:
-            return refuse(f"{program}: {use.refused} is not known to be harmless")
-        has_pattern = use.has("-e", "-f", "--regexp", "--file", "--files", "--type-list")
-        if program in ("grep", "rg", "ag") and has_pattern:
-            spec = replace(spec, first=None)
-        paths = list(file_values(spec, use))
-        if program in ("grep", "rg", "ag"):
-            return _search(program, use, paths)
-        return Reading(tuple(paths), follows_links=program in ("diff", "colordiff"))
 
     def _reads(self, word: Word, kind: Operand, cwd: str, verdict: _Verdict, reader: "_Reader") -> None:
         """Add a touch when a path lies outside or may hold secrets."""
@@ -171,9 +127,9 @@ class Judge:
 
     def _tree(self, place: Place, verdict: _Verdict, reader: "_Reader", effects: Effects) -> None:
         facts = self._world.facts(place.real)
-        found = facts.secret or ("" if reader.reading.skips_hidden else facts.hidden_secret)
-        if found:
-            secret = self._world.place(found, "/")
+        found = [*facts.secrets, *(() if reader.reading.skips_hidden else facts.hidden_secrets)]
+        if shown := [path for path in found if _is_among(path, reader.reading.only)]:
+            secret = self._world.place(shown[0], "/")
             verdict.touches.append(effects.secret(secret, PermissionKind.READ, reader.program))
         elif facts.too_big:
             verdict.why = "the directory is too big to look for secrets"
@@ -181,67 +137,26 @@ class Judge:
             outside = self._world.place(facts.link_out, "/")
             verdict.touches.append(effects.read(outside, f"{reader.program} follows {facts.link_out}"))
 
-    def _xargs(self, words: Sequence[Word], cwd: str, upstream: Simple | None) -> Reading:
-        """Judge `find src ... | xargs wc -l`: the names come from a search below the project."""
-        use_end = 1
-        while use_end < len(words) and re.fullmatch(
-            r"-0|-r|-n\d+|-P\d+|-L\d+|--null|--no-run-if-empty", words[use_end].text
-        ):
-            use_end += 1
-        inner = words[use_end:]
-        if not inner or inner[0].text not in _FED_BY_NAMES or upstream is None:
-            return refuse("xargs runs what it reads")
-        fed = self._fed_from(upstream, cwd)
-        if fed is None:
-            return refuse("xargs runs a program on names that are not known")
-        reading = self._reading(Unwrapped(tuple(inner), (), False), cwd, None)
-        if reading.refused:
-            return reading
-        kind = (
-            Operand.NAME if inner[0].text in ("ls", "stat", "basename", "dirname", "echo") else Operand.TREE
-        )
-        return Reading(
-            (*((path, k) for path, k in reading.paths if path.text != "."), *((root, kind) for root in fed))
-        )
-
-    def _fed_from(self, upstream: Simple, cwd: str) -> list[Word] | None:
-        """Give the directories whose file names a command prints; None when names could be anything."""
-        words = unwrap(upstream.words).words
-        if not words or words[0].text not in ("find", "rg", "grep", "fd", "git") or upstream.redirects_input:
-            return None
-        reading = self._reading(Unwrapped(words), cwd, None)
-        if reading.refused:
-            return None
-        if words[0].text == "git" and [word.text for word in words[1:2]] != ["ls-files"]:
-            return None
-        lists = {"-l", "-rl", "-lr", "--files-with-matches", "--files", "-rln", "-lrn", "-ril", "-rli"}
-        if words[0].text in ("rg", "grep") and not any(word.text in lists for word in words):
-            return None
-        if any(
-            word.text in ("-printf", "-ls", "--format", "-s", "--stage", "-n", "-c") for word in words[1:]
-        ):
-            return None
-        roots = [path for path, kind in reading.paths if kind is not Operand.NONE] or [Word(".", ".")]
-        for root in roots:
-            place = self._world.place(root.text, cwd)
-            if not self._world.contains(place) or self._world.facts(place.real).odd_name:
-                return None
-        return roots
-
-    def _unsafe(self, words: tuple[Word, ...], cwd: str, verdict: _Verdict) -> None:
+    def _unsafe(self, words: tuple[Word, ...], simple: Simple, cwd: str, verdict: _Verdict) -> None:
         """Work out what a command that is not harmless touches, and how grave that is."""
         program = base_name(words[0].text)
         use = network_use(words, git_hosts=remote_hosts(self._world, cwd) if program == "git" else ())
         if use is not None:
             verdict.touches.extend(network_touches(use, program))
-        for layer in (words, *possible_inner(words)):
+        layers = [words, *possible_inner(words)]
+        for layer in layers:
             verdict.touches.extend(Effects(self._world, cwd).of(layer))
-            if (wide := deletes_too_much(layer, self._world, cwd)) != "":
-                verdict.why, verdict.risk, verdict.lasting = wide, Risk.HIGH, False
-            if layer is not words and (hidden := network_use(layer)) is not None:
+            if layer is not words and program != "ssh" and (hidden := network_use(layer)) is not None:
                 verdict.touches.extend(network_touches(hidden, base_name(layer[0].text)))
-        text = " ".join(word.text for word in words)
-        names = {base_name(layer[0].text) for layer in (words, *possible_inner(words))}
+        self._grave(layers, verdict)
+        for layer in (unwrap(simple.words).words, *possible_inner(simple.words)):
+            if layer and (wide := deletes_too_much(layer, self._world, cwd)) != "":
+                verdict.why, verdict.risk, verdict.lasting = wide, Risk.HIGH, False
+
+    def _grave(self, layers: Sequence[tuple[Word, ...]], verdict: _Verdict) -> None:
+        """Raise the risk of what changes the machine, publishes or runs agent-tui itself."""
+        text = " ".join(word.text for word in layers[0])
+        names = {base_name(layer[0].text) for layer in layers}
         if names & (SUPERUSER | words_of("programs.txt", "high")) or _HIGH_USES.match(text):
             verdict.risk = Risk.HIGH
         if names & _OWN_PROGRAMS or re.search(r"-m\s+agent_tui\b", text):
@@ -305,14 +220,14 @@ class Judge:
         )
         return Part(
             argv=argv,
-            source=joined(words) if words else source,
+            source=source,
             safe=verdict.safe,
             why=verdict.why or "only reads",
             risk=verdict.risk,
             lasting=verdict.lasting,
             needs_strong=verdict.needs_strong,
             exact_only=verdict.exact_only,
-            pattern=lasting_pattern([w.text for w in words], joined(words)) if verdict.lasting else "",
+            pattern=_pattern(words, verdict),
             spellings=tuple(_readings(words)),
             allow_as=allow_as,
             mentions=tuple(self._mentions(simple, cwd)),
@@ -340,62 +255,29 @@ class _Reader:
     reading: Reading
 
 
-def _search(program: str, use: Use, paths: list[tuple[Word, Operand]]) -> Reading:
-    """Say what grep, rg or ag search: directories as a whole, the current one when none is named."""
-    if program == "grep" and not use.has("-r", "-R", "--recursive", "--dereference-recursive"):
-        return Reading(tuple(paths))
-    if program != "grep" and use.has("--files", "--type-list", "--version", "--help"):
-        return Reading(tuple((word, Operand.NAME) for word, _ in paths))
-    roots = [(word, Operand.TREE) for word, kind in paths if kind in (Operand.TREE, Operand.FILE)]
-    return Reading(
-        tuple(roots or [(Word(".", "."), Operand.TREE)]),
-        follows_links=use.has("-R", "--dereference-recursive"),
-        skips_hidden=program != "grep" and not use.has("--hidden", "-u", "--unrestricted"),
-    )
+def _is_among(path: str, only: tuple[str, ...]) -> bool:
+    """Tell whether a file is one that is searched; braces in a pattern make it match."""
+    name = path.rsplit("/", 1)[-1]
+    return not only or any("{" in pattern or fnmatchcase(name, pattern) for pattern in only)
 
 
-_FED_BY_NAMES = frozenset(
-    [
-        "cat",
-        "wc",
-        "grep",
-        "head",
-        "tail",
-        "ls",
-        "stat",
-        "file",
-        "md5sum",
-        "sha1sum",
-        "sha256sum",
-        "basename",
-        "dirname",
-        "echo",
-        "du",
-        "sort",
-        "cut",
-        "nl",
-        "strings",
-        "rg",
-    ]
-)
-
-
-def _is_git_reader(words: Sequence[Word]) -> bool:
-    """Tell whether a git command reads by nature, so that unknown options are no part of a wildcard."""
-    if words[0].text != "git":
-        return False
+def _reads_by_nature(words: Sequence[Word]) -> bool:
+    """Tell whether a program is meant for reading, so that no wildcard covers its other uses."""
+    name = base_name(words[0].text)
+    if name != "git":
+        return name in _READS_BY_NATURE or (name in readers() and name != "unzip")
     rest = split_global(words[1:])[1]
-    return bool(rest) and rest[0].text in (
-        "diff",
-        "log",
-        "show",
-        "status",
-        "grep",
-        "blame",
-        "shortlog",
-        "ls-files",
-        "rev-list",
-    )
+    return bool(rest) and rest[0].text in _GIT_READS
+
+
+def _pattern(words: Sequence[Word], verdict: _Verdict) -> str:
+    """Give what "always" would store; the exact words where a wildcard would not cover this very use."""
+    if not verdict.lasting or not words:
+        return ""
+    written = " ".join(word.raw for word in words)
+    if verdict.exact_only and not verdict.safe:
+        return f"Bash({quoted_star(written)})"
+    return lasting_pattern([word.text for word in words], written)
 
 
 def joined(words: Sequence[Word]) -> str:

@@ -53,12 +53,19 @@ def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Ne
     """
     program = base_name(words[0].text)
     arguments = [word.text for word in words[1:]]
+    if program in ("scp", "rsync", "sftp"):
+        remote = tuple(dict.fromkeys(m[1].lower() for m in map(_SCP.fullmatch, arguments) if m)) or urls_in(
+            arguments
+        )
+        return Network(remote, raw=True) if remote or program == "sftp" else None
     if program in _table()["raw"]:
         return Network(_raw_hosts(program, arguments), raw=True)
     if program in _table()["web"]:
         return Network(_web_hosts(program, arguments))
     if program == "openssl" and _matches_subcommand("openssl", arguments):
-        return Network(_raw_hosts(program, _value_after(arguments, "-connect", "-host")), raw=True)
+        return Network(
+            _raw_hosts(program, _value_after(arguments, "-connect", "-host") or arguments[1:]), raw=True
+        )
     name = re.sub(r"^(python)[\d.]*$", r"\1", program)
     if name not in _subcommands() or not _matches_subcommand(name, arguments):
         return None

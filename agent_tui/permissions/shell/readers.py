@@ -9,7 +9,8 @@ from agent_tui.permissions.shell.tables import entries
 @cache
 def readers() -> dict[str, Spec]:
     """Give the spec of every program that only reads."""
-    return {name: parse_spec(text) for name, text in entries("readers.txt")}
+    specs = {name: parse_spec(text) for name, text in entries("readers.txt")}
+    return specs | {"egrep": specs["grep"], "fgrep": specs["grep"]}
 
 
 @cache

@@ -13,14 +13,15 @@ from agent_tui.permissions.shell.words import Word
 class Reading:
     """What a harmless use reads: words that name paths, with what is done with them.
 
-    `refused` says why it is not harmless; then nothing else counts. A search of directories may follow links
-    and may leave out hidden files.
+    `refused` says why it is not harmless; then nothing else counts. A search of directories may follow links,
+    may leave out hidden files and may look only at files of certain names (`only`, glob patterns; () is all).
     """
 
     paths: tuple[tuple[Word, Operand], ...] = ()
     refused: str = ""
     follows_links: bool = False
     skips_hidden: bool = False
+    only: tuple[str, ...] = ()
 
 
 def refuse(why: str) -> Reading:
@@ -99,6 +100,7 @@ _FIND_FILE = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 def check_find(words: Sequence[Word]) -> Reading:
     """`find` with tests and printing only; links are not followed."""
     paths: list[tuple[Word, Operand]] = []
+    only: tuple[str, ...] = ()
     at = 0
     while at < len(words) and words[at].text in ("-P", "-O1", "-O2", "-O3"):
         at += 1
@@ -111,11 +113,13 @@ def check_find(words: Sequence[Word]) -> Reading:
             paths.append((words[at + 1], Operand.NAME))
             at += 1
         elif text in words_of("programs.txt", "find value") and at + 1 < len(words):
+            only = (*only, words[at + 1].text) if text == "-name" else only
             at += 1
         elif text not in words_of("programs.txt", "find plain"):
             return refuse(f"{text} of find")
         at += 1
-    return Reading(tuple(paths))
+    branches = any(word.text in ("-o", "-or", "!", "-not", ",") for word in words)
+    return Reading(tuple(paths), only=() if branches else only[:1])
 
 
 _SED_PRINTS = re.compile(r"\s*((\d+|\$)(\s*,\s*(\d+|\$|\+\d+))?\s*p\s*(;\s*|\n\s*|$))+\s*;?\s*")

@@ -12,6 +12,7 @@ _ANSI = re.compile(
     r"\\(?:(?P<simple>[abeEfnrtv\\'\"?])|(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9A-Fa-f]{1,2})"
     r"|u(?P<four>[0-9A-Fa-f]{1,4})|U(?P<eight>[0-9A-Fa-f]{1,8}))"
 )
+_GLOBS = re.compile(r"[*?]|\[.*\]", re.DOTALL)
 ENDS_WORD = frozenset(" \t\n|&;()<>")
 
 
@@ -104,7 +105,8 @@ class WordScanner:
             self._step(self.text[self.position])
         raw = self.text[self._start : self.position]
         self._refuse_braces()
-        return Word("".join(self._out), raw, True, "".join(self._glob) if self._globs else "")
+        glob = "".join(self._glob) if self._globs else ""
+        return Word("".join(self._out), raw, True, glob if _GLOBS.search(glob) else "")
 
     def _step(self, char: str) -> None:
         match char:

@@ -29,11 +29,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TreeFacts:
-    """What lies below a directory: the first file that may hold secrets (hidden ones apart), the first link that
-    leads out of the project, the first name that could be read as an option or as two; `too_big` ends the search."""
+    """What lies below a directory: files that may hold secrets (those under a dotted name apart), the first link
+    that leads out of the project, the first name that could be read as an option or as two; `too_big` ends the
+    search."""
 
-    secret: str = ""
-    hidden_secret: str = ""
+    secrets: tuple[str, ...] = ()
+    hidden_secrets: tuple[str, ...] = ()
     link_out: str = ""
     odd_name: str = ""
     too_big: bool = False
@@ -51,8 +52,18 @@ class World:
 
     def place(self, text: str, cwd: str) -> Place:
         """Give where a path word leads from `cwd` (absolute)."""
-        joined = os.path.join(cwd, text)
+        joined = os.path.join(cwd, text.replace("\0", "\ufffd"))
         return Place(os.path.normpath(joined).replace("//", "/", 1), os.path.realpath(joined))
+
+    def entry(self, text: str, cwd: str) -> Place:
+        """Give where a directory entry stands, a link at its end not followed (`rm link` removes the link)."""
+        if text.endswith(("/", "/.", "/..")) or text in (".", ".."):
+            return self.place(text, cwd)
+        named = self.place(text, cwd).named
+        folder, _, name = named.rpartition("/")
+        return Place(
+            named, os.path.join(os.path.realpath(os.path.dirname(os.path.join(cwd, text)) or folder), name)
+        )
 
     def contains(self, place: Place) -> bool:
         """Tell whether a path lies in the project and does not lead out of it."""
@@ -100,7 +111,9 @@ class World:
         return self._trees[root]
 
     def _look(self, root: str) -> TreeFacts:
-        secret = hidden = link_out = odd = ""
+        secrets: list[str] = []
+        hidden: list[str] = []
+        link_out = odd = ""
         count = 0
         pending = [(root, False)]
         while pending:
@@ -108,18 +121,17 @@ class World:
             for entry in _entries(folder):
                 count += 1
                 if count > MAX_ENTRIES:
-                    return TreeFacts(secret, hidden, link_out, odd, too_big=True)
+                    return TreeFacts(tuple(secrets), tuple(hidden), link_out, odd, too_big=True)
                 dotted = is_hidden or entry.name.startswith(".")
                 if entry.is_symlink():
                     link_out = link_out or self._leads_out(entry)
                 elif entry.name != ".git" and entry.is_dir(follow_symlinks=False):
                     pending.append((entry.path, dotted))
                 if is_secret(entry.path):
-                    hidden = hidden or (entry.path if dotted else "")
-                    secret = secret or ("" if dotted else entry.path)
+                    (hidden if dotted else secrets).append(entry.path)
                 if not odd and (entry.name.startswith("-") or re.search(r"[\s'\"\\]", entry.name)):
                     odd = entry.path
-        return TreeFacts(secret, hidden, link_out, odd)
+        return TreeFacts(tuple(secrets), tuple(hidden), link_out, odd)
 
     def _leads_out(self, entry: "os.DirEntry[str]") -> str:
         real = os.path.realpath(entry.path)

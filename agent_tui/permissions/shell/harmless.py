@@ -1,0 +1,168 @@
+"""Decides whether a command only reads, and what it reads."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent_tui.permissions.shell.git import check_git
+from agent_tui.permissions.shell.options import Operand, Use, file_values, read_use
+from agent_tui.permissions.shell.readers import readers, versioned
+from agent_tui.permissions.shell.script import Simple
+from agent_tui.permissions.shell.special import BUILTINS, CHECKS, HARMLESS, Reading, check_lookup, refuse
+from agent_tui.permissions.shell.words import Word
+from agent_tui.permissions.shell.world import World
+from agent_tui.permissions.shell.wrappers import Unwrapped, unwrap
+
+_PROGRAM = re.compile(r"[A-Za-z0-9_+.\-\[:]+")
+_SEARCHES = frozenset({"grep", "egrep", "fgrep", "rg", "ag"})
+_SYSTEM_FOLDERS = ("/bin/", "/usr/bin/")
+# No program here can be turned into something else by a file name that looks like an option.
+_FED_BY_NAMES = frozenset(
+    [
+        "cat",
+        "wc",
+        "grep",
+        "head",
+        "tail",
+        "ls",
+        "stat",
+        "file",
+        "md5sum",
+        "sha1sum",
+        "sha256sum",
+        "basename",
+        "dirname",
+        "echo",
+        "du",
+        "cut",
+        "nl",
+        "strings",
+    ]
+)
+
+
+class Harmless:
+    """Judges commands by what is known of programs that only read."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def reading(self, inner: Unwrapped, cwd: str, upstream: Simple | None) -> Reading:
+        """Say what a harmless command reads, or why it is not known to be harmless."""
+        words = inner.words
+        name = words[0].text
+        if not all(word.static for word in words):
+            return refuse("not all words are known")
+        program = self._known_name(name)
+        if program == "":
+            return refuse("a program that is not called by its plain name")
+        is_builtin = program in BUILTINS and inner.in_shell
+        if not is_builtin and (found := self._world.runs_from_project(program, cwd)):
+            return refuse(f"{program} would be run from {found}")
+        if program in ("cd",):
+            return HARMLESS if inner.in_shell else refuse("cd by a program")
+        if program == "command":
+            return (
+                check_lookup(words[1:])
+                if len(words) > 2 and words[1].text in ("-v", "-V")
+                else refuse("options of command")
+            )
+        if len(words) == 2 and words[1].text in versioned().get(program, ()):
+            return HARMLESS
+        if program == "git":
+            return check_git(words[1:], self._world, cwd)
+        if program == "xargs":
+            return self._xargs(words, cwd, upstream)
+        if program in CHECKS:
+            return CHECKS[program](words[1:])
+        if program in readers():
+            return self._by_spec(program, words[1:])
+        return refuse(f"{program} is not known to only read")
+
+    def _known_name(self, name: str) -> str:
+        """Give the program that a name means: a plain name, or one in /bin or /usr/bin."""
+        for folder in _SYSTEM_FOLDERS:
+            if name.startswith(folder) and "/" not in name[len(folder) :]:
+                name = name[len(folder) :]
+        return name if _PROGRAM.fullmatch(name) else ""
+
+    def _by_spec(self, program: str, words: Sequence[Word]) -> Reading:
+        spec = readers()[program]
+        use = read_use(spec, tuple(words))
+        if use.refused:
+            return refuse(f"{program}: {use.refused} is not known to be harmless")
+        has_pattern = use.has("-e", "-f", "--regexp", "--file", "--files", "--type-list")
+        if program in _SEARCHES and has_pattern:
+            spec = replace(spec, first=None)
+        paths = list(file_values(spec, use))
+        if program in _SEARCHES:
+            return _search(program, use, paths)
+        return Reading(tuple(paths), follows_links=program in ("diff", "colordiff"))
+
+    def _xargs(self, words: Sequence[Word], cwd: str, upstream: Simple | None) -> Reading:
+        """Judge `find src ... | xargs wc -l`: the names come from a search below the project."""
+        use_end = 1
+        while use_end < len(words) and re.fullmatch(
+            r"-0|-r|-n\d+|-P\d+|-L\d+|--null|--no-run-if-empty", words[use_end].text
+        ):
+            use_end += 1
+        inner = words[use_end:]
+        if not inner or inner[0].text not in _FED_BY_NAMES or upstream is None:
+            return refuse("xargs runs what it reads")
+        fed = self._fed_from(upstream, cwd)
+        if fed is None:
+            return refuse("xargs runs a program on names that are not known")
+        reading = self.reading(Unwrapped(tuple(inner), (), False), cwd, None)
+        if reading.refused:
+            return reading
+        kind = (
+            Operand.NAME if inner[0].text in ("ls", "stat", "basename", "dirname", "echo") else Operand.TREE
+        )
+        named = [(path, k) for path, k in reading.paths if path.text != "."]
+        return Reading((*named, *((path, kind) for path, _ in fed.paths)), only=fed.only)
+
+    def _fed_from(self, upstream: Simple, cwd: str) -> Reading | None:
+        """Give the directories whose file names a command prints; None when names could be anything."""
+        words = unwrap(upstream.words).words
+        if not words or words[0].text not in ("find", "rg", "grep", "fd") or upstream.redirects_input:
+            return None
+        reading = self.reading(Unwrapped(words), cwd, None)
+        if reading.refused:
+            return None
+        lists = {"-l", "-rl", "-lr", "--files-with-matches", "--files", "-rln", "-lrn", "-ril", "-rli"}
+        if words[0].text in ("rg", "grep") and not any(word.text in lists for word in words):
+            return None
+        if any(
+            word.text in ("-printf", "-ls", "--format", "-s", "--stage", "-n", "-c") for word in words[1:]
+        ):
+            return None
+        roots = [path for path, kind in reading.paths if kind is not Operand.NONE] or [Word(".", ".")]
+        only = reading.only if words[0].text == "find" else ()
+        for root in roots:
+            place = self._world.place(root.text, cwd)
+            if not self._world.contains(place) or self._world.facts(place.real).odd_name:
+                return None
+        return Reading(tuple((root, Operand.TREE) for root in roots), only=only)
+
+
+def _search(program: str, use: Use, paths: list[tuple[Word, Operand]]) -> Reading:
+    """Say what grep, rg or ag search: directories as a whole, the current one when none is named."""
+    if program.endswith("grep") and not use.has("-r", "-R", "--recursive", "--dereference-recursive"):
+        return Reading(tuple(paths))
+    if not program.endswith("grep") and use.has("--files", "--type-list", "--version", "--help"):
+        return Reading(tuple((word, Operand.NAME) for word, _ in paths))
+    roots = [(word, Operand.TREE) for word, kind in paths if kind in (Operand.TREE, Operand.FILE)]
+    return Reading(
+        tuple(roots or [(Word(".", "."), Operand.TREE)]),
+        follows_links=use.has("-R", "--dereference-recursive"),
+        skips_hidden=not program.endswith("grep") and not use.has("--hidden", "-u", "--unrestricted"),
+        only=_included(program, use),
+    )
+
+
+def _included(program: str, use: Use) -> tuple[str, ...]:
+    """Give the file names that a search is limited to, when it is limited by simple patterns only."""
+    names = ("--include",) if program.endswith("grep") else ("-g", "--glob")
+    patterns = tuple(value.text for name, value in use.options if name in names and value is not None)
+    plain = all("/" not in pattern and not pattern.startswith("!") for pattern in patterns)
+    return patterns if plain else ()
