@@ -14,6 +14,7 @@ from agent_tui.toolkit.tracker import Stamp
 CHANGE_LIMIT_BYTES = 64 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _PLANNED_MODE = 0o644
+_ASKS_EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ def load(target: Target, *, limit_bytes: int = CHANGE_LIMIT_BYTES) -> Base | Non
 
 def refuse_read_only(target: Target, base: Base) -> None:
     """Refuse to replace a file, or to change a folder, that nobody may write to. Raises ToolError."""
-    if not base.mode & 0o222:
+    writable = os.access(target.real, os.W_OK, effective_ids=_ASKS_EFFECTIVE_IDS)
+    if not base.mode & 0o222 or not writable:
         raise ToolError(f"{target.shown} is read-only (mode {base.mode:o}). It was not changed.")
     refuse_read_only_folder(target)
 

@@ -10,6 +10,7 @@ SECRET_NAMES = (
     ".env.*",
     ".env-*",
     ".env_*",
+    ".envrc",
     "*.env",
     "*.pem",
     "*.key",
