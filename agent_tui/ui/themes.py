@@ -12,7 +12,7 @@ from typing import cast
 from textual.theme import Theme
 
 from agent_tui.protocol.errors import ConfigError
-from agent_tui.ui.palette import Palette
+from agent_tui.ui.palette import Palette, contrast
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _ANSI_NAMES = tuple(
@@ -148,7 +148,7 @@ def _variables(colours: Mapping[str, str]) -> dict[str, str]:
     own = {name.replace("_", "-"): colour for name, colour in colours.items() if name not in _THEME_NAMES}
     return {
         **own,
-        "cursor-row": colours["selection"],
+        "cursor-row": _row_behind(colours),
         "marked-row": colours["panel"],
         "banner": colours["panel"],
         "line": colours["border"],
@@ -166,9 +166,33 @@ def _variables(colours: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+AA = 4.5
+"""The least contrast of text, after WCAG 2."""
+
+_ROW_TEXTS = ("text", "muted", "faint", "accent", "success", "warning", "error")
+
 _THEME_NAMES = frozenset(
     {"accent", "warning", "error", "success", "background", "surface", "panel", "text", "scrollbar", "border"}
 )
+
+
+def _row_behind(colours: Mapping[str, str]) -> str:
+    """Give the strongest mix of selection and surface that every text of a row can be read on."""
+    surface, selection = colours["surface"], colours["selection"]
+    if not (surface.startswith("#") and selection.startswith("#")):
+        return selection
+    texts = [colours[name] for name in _ROW_TEXTS]
+    low = min(contrast(text, surface) for text in texts)
+    for share in range(20, 2, -1):
+        mixed = _mix(selection, surface, share / 20)
+        if min(contrast(text, mixed) for text in texts) >= min(AA, low):
+            return mixed
+    return colours["panel"]
+
+
+def _mix(one: str, other: str, share: float) -> str:
+    pairs = [(int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
 
 
 def _css(colour: str) -> str:

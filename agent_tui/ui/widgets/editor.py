@@ -16,6 +16,8 @@ from textual.widgets.text_area import Location
 from agent_tui.ui.keymap import Keymap
 
 _WORD = re.compile(r"\w+")
+# Two regional indicators are one flag; rich's splitter leaves them apart.
+_FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 
 
 class Editor(TextArea, inherit_bindings=False):
@@ -124,6 +126,7 @@ class Editor(TextArea, inherit_bindings=False):
         start, end = sorted((self.cursor_location, to))
         if start != end:
             self._killed = self.get_text_range(start, end)
+            self.history.checkpoint()
             self._delete_via_keyboard(start, end)
 
     def _word_left(self) -> Location:
@@ -176,6 +179,9 @@ def cluster_start(line: str, column: int) -> int:
     head = line[:column]
     if head.isascii():
         return column - 1
+    flags = len(head) - len(head.rstrip(_FLAG_LETTERS))
+    if flags:
+        return column - (2 if flags % 2 == 0 else 1)
     spans, _ = split_graphemes(head)
     return spans[-1][0] if spans else column - 1
 
@@ -185,5 +191,7 @@ def cluster_end(line: str, column: int) -> int:
     tail = line[column:]
     if tail[:2].isascii():
         return column + 1
+    if tail[0] in _FLAG_LETTERS and tail[1:2] and tail[1] in _FLAG_LETTERS:
+        return column + 2
     spans, _ = split_graphemes(tail)
     return column + spans[0][1] if spans else column + 1

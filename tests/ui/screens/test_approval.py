@@ -39,6 +39,12 @@ def decided(here: Stage) -> dict[str, tuple[Decision, Scope, str]]:
     }
 
 
+async def read(here: Stage, screen: ApprovalScreen) -> None:
+    row = screen.row
+    assert row is not None
+    await here.until(lambda: row.read)
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
@@ -65,7 +71,7 @@ async def test_a80_each_deciding_key_decides_a_single_call(
 ) -> None:
     async with stage(workspace, backend=asking(workspace, bash_request("c1"))) as here:
         await here.send("go")
-        await here.approval()
+        await read(here, await here.approval())
 
         await here.press(*keys)
         await here.idle()
@@ -79,7 +85,11 @@ async def test_decisions_of_a_round_are_independent_and_go_in_one_answer(workspa
         await here.send("go")
         screen = await here.approval()
 
-        await here.press("y", "n", "y", "a", "x", "enter")
+        await here.press("y", "n")
+        await read(here, screen)
+        await here.press("y")
+        await read(here, screen)
+        await here.press("a", "x", "enter")
         await here.idle()
 
         assert screen not in here.app.screen_stack
