@@ -1,5 +1,6 @@
 """Which files git would ignore: ignore files from the user's down to the folder of the file."""
 
+import codecs
 import os
 import re
 import warnings
@@ -35,7 +36,7 @@ class _Rule:
 
 
 class IgnoreFile:
-    """The rules of one ignore file; the last one that matches decides."""
+    """The rules of one ignore file, its bytes read as Latin-1; the last one that matches decides."""
 
     def __init__(self, text: str) -> None:
         self._rules = [rule for line in text.split("\n") if (rule := _rule(line))]
@@ -48,6 +49,7 @@ class IgnoreFile:
 
         `path` is relative to the folder of the ignore file; `name` is its last component. A directory's end in "/".
         """
+        name, path = _as_bytes(name), _as_bytes(path)
         by_name = self._any_name is not None and self._any_name.fullmatch(name)
         by_path = self._any_path is not None and self._any_path.fullmatch(path)
         if not by_name and not by_path:
@@ -56,6 +58,11 @@ class IgnoreFile:
             if rule.expression.fullmatch(name if rule.name_only else path):
                 return rule.ignores
         return None
+
+
+def _as_bytes(path: str) -> str:
+    """Give one character a byte: to git, `?` and `[!a]` are about bytes."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
 def _rule(line: str) -> _Rule | None:
@@ -105,7 +112,7 @@ def read_ignore_file(path: Path) -> IgnoreFile | None:
             data = file.read(IGNORE_LIMIT_BYTES)
     except OSError:
         return None
-    return IgnoreFile(data.decode("utf-8-sig", "surrogateescape"))
+    return IgnoreFile(data.removeprefix(codecs.BOM_UTF8).decode("latin-1"))
 
 
 @dataclass(frozen=True)

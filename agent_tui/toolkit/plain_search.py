@@ -16,7 +16,7 @@ from agent_tui.toolkit.walk import walk
 
 MAP_FROM_BYTES = 4 << 20
 HEAD_BYTES = 65_536
-FILE_TIMEOUT_S = 5
+FILE_TIMEOUT_S = 3
 _UNTRUSTED_PRECHECK = re.compile(r"\\[AZz]|\(\?[=!<]")
 _PLAIN = re.compile(r"[\w \t/,:;=<>@#%&\"'`~-]+")
 _POSIX_NAME = re.compile(r"\[:(\w+):\]")
