@@ -100,7 +100,7 @@ def tool_head(block: Block, look: Look) -> Row:
 
 
 def head_row(left: Sequence[Segment], right: Segment, width: int) -> Row:
-    """Put `left` (cut to fit) and `right` at the two ends of one row; only `left` is copied."""
+    """Put `left` (cut to fit) and `right` at the two ends of one row; `left` without its first run is copied."""
     room = max(0, width - cells([right]))
     kept: list[Segment] = []
     for text, style, _ in left:
@@ -110,8 +110,8 @@ def head_row(left: Sequence[Segment], right: Segment, width: int) -> Row:
         room -= cells([Segment(piece)])
         if piece != text:
             break
-    source = "".join([segment.text for segment in left])
-    return Row([*kept, Segment(" " * max(0, room)), right], source=source)
+    source = "".join([segment.text for segment in left[1:]])
+    return Row([*kept, Segment(" " * max(0, room)), right], len(left[0].text), source=source)
 
 
 def _elapsed(block: Block, look: Look) -> str:

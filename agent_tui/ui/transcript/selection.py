@@ -47,13 +47,15 @@ def _block_text(document: Document, selection: Selection, index: int, start: Off
     height = document.body(index).height
     first = start.y % ROWS_PER_BLOCK if start.y // ROWS_PER_BLOCK == index else 0
     last = end.y % ROWS_PER_BLOCK if end.y // ROWS_PER_BLOCK == index else height - 1
+    last = min(last, height - 1)
     text = ""
-    for inside in range(first, min(last, height - 1) + 1):
+    for inside in range(first, last + 1):
         row = document.row(index, inside)
         covered = span(selection, index, inside)
         if covered is not None:
             text += row_text(row, *covered)
-            text += "\n" if row.join is None else row.join
+            if inside < last:
+                text += "\n" if row.join is None else row.join
     return text
 
 

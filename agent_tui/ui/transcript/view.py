@@ -197,7 +197,8 @@ class Transcript(Writing, can_focus=False):
             self.release_mouse()
 
     def on_click(self, event: events.Click) -> None:
-        event.prevent_default()  # Textual would select the whole conversation at a double click
+        if event.chain > 1:  # Textual would select the whole conversation, then the whole screen
+            event.prevent_default().stop()
         if event.button != 1 or event.offset != self._mouse_down or event.x >= self.size.width - 1:
             return
         if self.new_messages and event.y == self._port.height - 1:
