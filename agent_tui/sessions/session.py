@@ -5,6 +5,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -273,7 +274,7 @@ class Session:
         if self._frames is None:
             data = b"".join(self._lines)
             if self._file is not None:
-                if self._file.path.exists():
+                with suppress(OSError):  # never written, or on a disk that is gone: what is in memory counts
                     data = self._file.path.read_bytes()
                 data += b"".join(self._file.unsaved)
             self._frames = read_frames(data)

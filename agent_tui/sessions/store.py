@@ -7,8 +7,8 @@ import time
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui import __version__
 from agent_tui.protocol.errors import SessionError
@@ -24,40 +24,17 @@ from agent_tui.sessions.frames import (
     text_of,
     unread_version,
 )
+from agent_tui.sessions.info import SessionInfo, name_of, read_info
 from agent_tui.sessions.lock import SessionLock
 from agent_tui.sessions.redact import Redactor
 from agent_tui.sessions.session import Session
 from agent_tui.sessions.writer import SessionFile
 
+if TYPE_CHECKING:
+    from agent_tui.sessions.index import Found, SessionIndex
+
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_TITLE_CHARS = 60
 _MIN_PREFIX_CHARS = 4
-
-
-@dataclass(frozen=True)
-class SessionInfo:
-    """What a list of sessions shows. Times are POSIX seconds; `turns` counts prompts."""
-
-    session_id: str
-    name: str
-    workspace: str
-    created_at: float
-    changed_at: float
-    turns: int
-    first_prompt: str
-    path: Path
-    size_bytes: int
-
-    @property
-    def title(self) -> str:
-        """The name, or the beginning of the first prompt."""
-        return self.name or title_of(self.first_prompt) or "(empty)"
-
-
-def title_of(prompt: str) -> str:
-    """Make a title of a prompt: its first line with words, at most 60 characters."""
-    line = next((" ".join(part.split()) for part in prompt.split("\n") if part.strip()), "")
-    return line if len(line) <= _TITLE_CHARS else f"{line[: _TITLE_CHARS - 1]}…"
 
 
 def project_folder(workspace: Path) -> str:
@@ -182,11 +159,19 @@ class SessionStore:
 
     def list(self, workspace: Path | None = None) -> "list[SessionInfo]":
         """List the sessions of `workspace`, or all, newest first; files that are no session are left out."""
-        folders = [self.root / project_folder(workspace)] if workspace else list(self._folders())
-        infos = [
-            info for folder in folders for path in _files(folder) if (info := read_info(path)).session_id
-        ]
-        return sorted(infos, key=lambda info: -info.changed_at)
+        paths = list(_files(self.root / project_folder(workspace)) if workspace else self.paths())
+        wanted = set(paths)
+        return [info for info in self._index().infos(paths) if info.path in wanted]
+
+    def search(self, text: str, workspace: Path | None = None) -> "list[Found]":
+        """Find sessions of `workspace`, or all, that hold all words of `text`; the best first."""
+        paths = set(_files(self.root / project_folder(workspace)) if workspace else self.paths())
+        return [found for found in self._index().search(text, self.paths()) if found.info.path in paths]
+
+    def _index(self) -> "SessionIndex":
+        from agent_tui.sessions.index import SessionIndex  # sqlite3 takes 8 ms, and most starts list nothing
+
+        return SessionIndex(self.root)
 
     def find(self, text: str, workspace: Path) -> str:
         """Give the id that `text` means: an id, the beginning of one, or a name; this workspace comes first.
@@ -259,7 +244,7 @@ class SessionStore:
             blobs=self.blobs,
             redact=self._redact,
             data_dir=path.with_suffix(""),
-            name=_name(frames) if frames else name,
+            name=name_of(frames.records) if frames else name,
             header=header,
             frames=frames,
         )
@@ -323,37 +308,6 @@ class SessionStore:
                 path=path,
             )
         return frames
-
-
-def read_info(path: Path) -> SessionInfo:
-    """Give the facts of a session file; `session_id` is "" when it is none."""
-    try:
-        data, status = path.read_bytes(), path.stat()
-    except OSError:
-        return SessionInfo("", "", "", 0.0, 0.0, 0, "", path, 0)
-    frames = read_frames(data)
-    first = frames.records[0] if frames.records else {}
-    header = first if first.get("type") == "header" else {}
-    prompts = [text_of(r, "text") for r in frames.records if r.get("type") == "user" and r.get("text")]
-    at = first.get("at")
-    return SessionInfo(
-        session_id=path.stem if frames.records else "",
-        name=_name(frames),
-        workspace=text_of(header, "workspace"),
-        created_at=float(at) if isinstance(at, int | float) else 0.0,
-        changed_at=status.st_mtime,
-        turns=len(prompts),
-        first_prompt=prompts[0] if prompts else "",
-        path=path,
-        size_bytes=status.st_size,
-    )
-
-
-def _name(frames: Frames) -> str:
-    for record in reversed(frames.records):
-        if record.get("type") in ("rename", "header"):
-            return text_of(record, "name")
-    return ""
 
 
 def _files(folder: Path) -> Iterator[Path]:

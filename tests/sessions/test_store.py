@@ -14,8 +14,9 @@ from agent_tui.protocol.errors import SessionError, SessionInUseError
 from agent_tui.protocol.messages import AssistantMessage, ImageBlock, UserMessage
 from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest, Verdict
 from agent_tui.sessions.frames import frame, read_frames
+from agent_tui.sessions.info import title_of
 from agent_tui.sessions.records import RECORD_ADAPTER
-from agent_tui.sessions.store import SessionStore, new_session_id, title_of
+from agent_tui.sessions.store import SessionStore, new_session_id
 from tests.support.agent_world import problems_of
 from tests.support.session_world import (
     asks,

@@ -1,0 +1,88 @@
+"""The tree of a session's entries: where one can go back to, and undo and redo as moves in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_tui.sessions.frames import META_TYPES, RawRecord, active_path, text_of
+from agent_tui.sessions.info import title_of
+
+UNDO = "undo"
+REDO = "redo"
+
+
+@dataclass(frozen=True)
+class TreePoint:
+    """A prompt in the tree.
+
+    `entry_id` is the prompt's entry, `before` the entry to move to in order to be as before it ("" is the start).
+    `depth` counts the prompts above it, `active` says that it is on the active path. `at` is POSIX seconds.
+    """
+
+    entry_id: str
+    before: str
+    title: str
+    at: float
+    depth: int
+    active: bool
+    label: str = ""
+
+
+def points(records: Sequence[RawRecord]) -> list[TreePoint]:
+    """List all prompts of the tree, in the order of the file."""
+    active = {text_of(record, "id") for record in active_path(records)}
+    labels = {text_of(r, "target"): text_of(r, "label") for r in records if r.get("type") == "label"}
+    depths: dict[str, int] = {"": 0}
+    found: list[TreePoint] = []
+    for record in records:
+        if record.get("type") in META_TYPES:
+            continue
+        entry_id, parent = text_of(record, "id"), text_of(record, "parent")
+        depth = depths.get(parent, 0)
+        is_prompt = record.get("type") == "user" and bool(text_of(record, "text"))
+        depths[entry_id] = depth + is_prompt
+        if is_prompt:
+            at = record.get("at")
+            found.append(
+                TreePoint(
+                    entry_id=entry_id,
+                    before=parent,
+                    title=title_of(text_of(record, "text")),
+                    at=float(at) if isinstance(at, int | float) else 0.0,
+                    depth=depth,
+                    active=entry_id in active,
+                    label=labels.get(entry_id, ""),
+                )
+            )
+    return found
+
+
+def undo_target(records: Sequence[RawRecord]) -> str | None:
+    """Give the entry to move to (with why "undo") to be as before the last prompt; None when there is none."""
+    for record in reversed(active_path(records)):
+        if record.get("type") == "user" and text_of(record, "text"):
+            return text_of(record, "parent")
+    return None
+
+
+def redo_target(records: Sequence[RawRecord]) -> str | None:
+    """Give the entry that the last undo left (to move to with why "redo"); None when nothing is undone.
+
+    Any new entry ends what could be redone.
+    """
+    leaf = ""
+    undone: list[str] = []
+    for record in records:
+        kind = record.get("type")
+        if kind == "leaf":
+            why = text_of(record, "why")
+            if why == UNDO:
+                undone.append(leaf)
+            elif why == REDO and undone:
+                undone.pop()
+            else:
+                undone.clear()
+            leaf = text_of(record, "target")
+        elif kind not in META_TYPES:
+            undone.clear()
+            leaf = text_of(record, "id")
+    return undone[-1] if undone else None
