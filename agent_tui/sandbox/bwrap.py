@@ -1,27 +1,25 @@
 """The strong backend on Linux: bubblewrap with a read-only root, pins, hidden secrets and a syscall filter."""
 
+import os
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.protocol.errors import SandboxError
-from agent_tui.sandbox.gitdirs import GitPins, find_pins
+from agent_tui.sandbox.gitdirs import CommonDirStubs, find_pins
 from agent_tui.sandbox.interface import Confinement, Launch, Profile, Strength
 from agent_tui.sandbox.memory import memory_file
-from agent_tui.sandbox.network import SharedNetwork
+from agent_tui.sandbox.mounts import Found, Ground, mounts
+from agent_tui.sandbox.network import HeldNetwork
+from agent_tui.sandbox.proxied import PROXY_VARIABLES, ProxiedNetwork
+from agent_tui.sandbox.proxy import ProxyRules
 from agent_tui.sandbox.seccomp import program
+from agent_tui.sandbox.survey import survey
 
 BWRAP = Path("/usr/bin/bwrap")
-TEMP, VAR_TEMP = Path("/tmp"), Path("/var/tmp")  # inside the sandbox: the session's own
-SECRET_FOLDERS = (
-    ".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh", ".config/hub",
-    ".password-store", ".local/share/keyrings", ".mozilla", ".config/google-chrome", ".config/chromium",
-)  # fmt: skip
-SECRET_FILES = (
-    ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".config/git/credentials", ".pgpass", ".my.cnf",
-    ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".vault-token", ".terraformrc",
-)  # fmt: skip
-PROTECTED = (
-    ".agent-tui", ".agents", ".claude", ".mcp.json", ".envrc", ".vscode", ".idea", ".zed", ".cursor",
+_NAMESPACES = (
+    "--new-session", "--die-with-parent", "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc",
+    "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL",
 )  # fmt: skip
 
 
@@ -30,6 +28,7 @@ class BwrapSandbox:
 
     `workspace` is a real path fixed at the start. `temp` becomes /tmp of every command. `hidden` are folders that
     no command may see (the program's own); `visible` is shown read-only although it lies in a hidden one.
+    `proxy_rules` say how granted hosts are reached.
     """
 
     def __init__(
@@ -40,23 +39,32 @@ class BwrapSandbox:
         temp: Path,
         hidden: Sequence[Path] = (),
         visible: Sequence[Path] = (),
+        proxy_rules: ProxyRules | None = None,
     ) -> None:
-        self._workspace = workspace
-        self._home = home
-        self._temp = temp
-        self._hidden = tuple(hidden)
-        self._visible = tuple(visible)
-        self._pins: GitPins | None = None
+        self._ground = Ground(workspace, home, temp, tuple(hidden), tuple(visible))
         self._filter = program()
-        self._network = SharedNetwork(BWRAP)
+        self._network = HeldNetwork(BWRAP)
+        self._proxy_rules = proxy_rules
+        self._proxied: dict[frozenset[str], ProxiedNetwork] = {}
+        self._stubs = CommonDirStubs()
+        self._found: Found | None = None
+        self._searching = threading.Lock()
 
     @property
     def strength(self) -> Strength:
-        return Strength.STRONG
+        return Strength.WEAK if self._filter is None else Strength.STRONG
 
     @property
     def reason(self) -> str:
+        if self._filter is None:
+            return "bubblewrap without a filter of system calls: this processor is not known"
         return "bubblewrap: the root is read-only, home secrets are hidden, no network"
+
+    def warm_up(self) -> None:
+        """Do what the first command would wait for: search the workspace, make the shared network. For a thread."""
+        if not self._holds_home:
+            self._search()
+        self._network.prefix()
 
     def launch(
         self,
@@ -70,85 +78,64 @@ class BwrapSandbox:
         """Wrap `argv`. Raises SandboxError when the workspace is the home folder or above it and writes were asked."""
         if confinement.profile is Profile.OFF:
             return Launch(argv=tuple(argv), env=dict(env), cwd=cwd, pass_fds=keep_fds)
-        if confinement.profile is Profile.WORKSPACE and self._home.is_relative_to(self._workspace):
+        if confinement.profile is Profile.WORKSPACE and self._holds_home:
             raise SandboxError(
-                f"{self._workspace} holds the home folder; writes are not confined there, start in a project"
+                f"{self._ground.workspace} holds the home folder; writes are not confined there, start in a project"
             )
-        if confinement.hosts and not confinement.host_network:
-            raise SandboxError(
-                "a command cannot be limited to some hosts yet; allow it the host's network once"
-            )
-        joined = [] if confinement.host_network else self._network.prefix()
-        command = [
-            *joined,
-            str(BWRAP),
-            *self._namespaces(own_network=not joined and not confinement.host_network),
-        ]
-        command += self._mounts(confinement)
+        self._keep_temp()
+        joined, variables = self._joined(confinement)
+        own_network = not joined and not confinement.host_network
+        command = [*joined, str(BWRAP), *_NAMESPACES, *(["--unshare-net"] if own_network else [])]
+        found = self._search() if confinement.profile is Profile.WORKSPACE or confinement.hosts else Found()
+        command += mounts(self._ground, found, confinement)
         fds: tuple[int, ...] = ()
         if self._filter is not None:
-            fd = memory_file(self._filter)
-            command += ["--seccomp", str(fd)]
-            fds = (fd,)
+            fds = (memory_file(self._filter),)
+            command += ["--seccomp", str(fds[0])]
         command += ["--chdir", str(cwd), "--", *argv]
-        return Launch(tuple(command), dict(env), self._workspace, pass_fds=(*keep_fds, *fds), close_after=fds)
+        return Launch(
+            tuple(command), {**env, **variables}, self._ground.workspace, (*keep_fds, *fds), close_after=fds
+        )
 
-    def _namespaces(self, *, own_network: bool) -> list[str]:
-        flags = ["--new-session", "--die-with-parent", "--unshare-user", "--disable-userns", "--unshare-pid"]
-        flags += ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"]
-        return [*flags, "--unshare-net"] if own_network else flags
+    def refused_hosts(self) -> tuple[str, ...]:
+        """Give the hosts that commands asked the proxy for in vain."""
+        return tuple(host for network in self._proxied.values() for host in network.refused)
 
     def close(self) -> None:
-        """Give up the shared network."""
+        """Give up the networks and take the stubs out of the repositories. No command may run any more."""
         self._network.close()
+        for network in self._proxied.values():
+            network.close()
+        self._proxied.clear()
+        self._stubs.close()
 
-    def _mounts(self, confinement: Confinement) -> list[str]:
-        mounts = [
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--tmpfs",
-            "/run",
-            "--tmpfs",
-            str(VAR_TEMP),
-        ]
-        mounts += ["--bind", str(self._temp), str(TEMP)]
-        mounts += self._hides()
-        writes = confinement.profile is Profile.WORKSPACE
-        mounts += ["--bind" if writes else "--ro-bind", str(self._workspace), str(self._workspace)]
-        for folder in confinement.write_dirs:
-            mounts += ["--bind-try", str(folder), str(folder)]
-        if writes:
-            mounts += self._pinned()
-        for path in self._visible:
-            mounts += ["--ro-bind-try", str(path), str(path)]
-        return mounts
+    @property
+    def _holds_home(self) -> bool:
+        return self._ground.home.is_relative_to(self._ground.workspace)
 
-    def _hides(self) -> list[str]:
-        mounts: list[str] = []
-        folders = [self._home / name for name in SECRET_FOLDERS] + list(self._hidden)
-        for folder in folders:
-            if folder.is_dir():
-                mounts += ["--tmpfs", str(folder.resolve())]
-        for file in (self._home / name for name in SECRET_FILES):
-            if file.is_file():
-                mounts += ["--ro-bind", "/dev/null", str(file.resolve())]
-        return mounts
+    def _joined(self, confinement: Confinement) -> tuple[list[str], Mapping[str, str]]:
+        """Give the words that put a command into its network, and the variables that tell it of the proxy."""
+        if confinement.host_network:
+            return [], {}
+        if not confinement.hosts:
+            return self._network.prefix(), {}
+        hosts = frozenset(host.lower() for host in confinement.hosts)
+        network = self._proxied.get(hosts)
+        if network is None:
+            network = self._proxied[hosts] = ProxiedNetwork(BWRAP, hosts, rules=self._proxy_rules)
+        return network.prefix(), PROXY_VARIABLES
 
-    def _pinned(self) -> list[str]:
-        if self._pins is None:
-            self._pins = find_pins(self._workspace)
-        mounts: list[str] = []
-        for folder in self._pins.writable:
-            mounts += ["--bind-try", str(folder), str(folder)]
-        for path in self._pins.read_only:
-            mounts += ["--ro-bind-try", str(path), str(path)]
-        for name in PROTECTED:
-            path = self._workspace / name
-            if path.exists() and not path.is_symlink():
-                mounts += ["--ro-bind", str(path), str(path)]
-        return mounts
+    def _search(self) -> Found:
+        with self._searching:
+            if self._found is None:
+                found = survey(self._ground.workspace)
+                pins = find_pins(self._ground.workspace, found)
+                self._found = Found.of(pins, self._stubs.hold(pins.main), found)
+            return self._found
+
+    def _keep_temp(self) -> None:
+        """Make the session's /tmp again when a cleaner took it; never use one that somebody else made."""
+        temp = self._ground.temp
+        temp.mkdir(mode=0o700, exist_ok=True)
+        if temp.is_symlink() or temp.stat().st_uid != os.geteuid():
+            raise SandboxError(f"{temp} is not the temporary folder of this session any more")

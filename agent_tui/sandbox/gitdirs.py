@@ -1,84 +1,207 @@
-"""Finds what of git must not be written by a command: hooks and configuration of every repository below."""
+"""Says what of git no command may write: hooks, configuration and pointers of every repository in reach."""
 
 import contextlib
+import fcntl
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MAX_REPOSITORIES = 200
+from agent_tui.sandbox.survey import MAX_REPOSITORIES, Survey, survey
+
+_READ_ONLY = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")
+_STUB = b".\n"
+_WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.MULTILINE)
+_LEADS_TO = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?(.+?)\"?\s*$", re.MULTILINE | re.IGNORECASE)
+_MAX_READ_BYTES = 65_536
 
 
 @dataclass(frozen=True)
 class GitPins:
-    """`writable` are git directories to bind onto themselves (a mount point cannot be renamed away);
-    `read_only` are their hooks and configuration."""
+    """`writable` are bound onto themselves, outer ones first: a mount point cannot be renamed or replaced.
+
+    They are git directories and the folders on the way to nested ones. `read_only` are hooks, configuration and
+    pointers. `main` are the git directories among them, where an absent `commondir` would be a way in.
+    """
 
     writable: tuple[Path, ...] = ()
     read_only: tuple[Path, ...] = ()
+    main: tuple[Path, ...] = ()
 
 
-def find_pins(workspace: Path) -> GitPins:
-    """Search `workspace` once, nested repositories and submodules included; a walk of every folder.
+def find_pins(workspace: Path, found: Survey | None = None) -> GitPins:
+    """Work out the pins of `workspace` from what a survey found (default: a fresh one).
 
     An absent hooks folder of a repository is created empty: only an existing path can be pinned.
     """
-    folders = _git_directories(workspace)[:MAX_REPOSITORIES]
+    found = found or survey(workspace)
+    writable: list[Path] = []
     read_only: list[Path] = []
-    for folder in folders:
-        for part in (folder, *_modules(folder)):
-            read_only += _pinned_parts(part)
-    return GitPins(tuple(folders), tuple(dict.fromkeys(read_only)))
+    main: list[Path] = []
+    for folder in found.git_folders[:MAX_REPOSITORIES]:
+        writable += _way_to(folder, workspace)
+        if _is_tangled(folder):
+            read_only.append(folder)  # a link would be replaced, not its target: nothing of it may be written
+            continue
+        writable.append(folder)
+        main += [folder, *_modules(folder)]
+    for pointer in found.git_files[:MAX_REPOSITORIES]:
+        writable += _way_to(pointer, workspace)
+        read_only.append(pointer)
+        linked = _linked(pointer, workspace)
+        writable += linked
+        main += linked
+    for folder in (path for link in found.git_links for path in _target(link, workspace)):
+        writable.append(folder)
+        main.append(folder)
+    for folder in found.bare[:MAX_REPOSITORIES]:
+        writable += _way_to(folder, workspace)
+        read_only += _parts(folder)
+    for folder in main:
+        _make_hooks(folder)
+        read_only += _parts(folder)
+        read_only += [path for path in _named_in_config(folder) if _lies_in(path, workspace)]
+    return GitPins(_unique(writable), _unique(read_only), _unique(main))
 
 
-def _git_directories(workspace: Path) -> list[Path]:
-    found: list[Path] = []
-    for current, folders, files in os.walk(workspace):
-        if ".git" in folders:
-            found.append(Path(current, ".git"))
-        elif ".git" in files:
-            found += _linked(Path(current, ".git"), workspace)
-        elif "HEAD" in files and {"objects", "refs"} <= set(folders) and current != str(workspace):
-            found.append(Path(current))
-        folders[:] = [name for name in folders if name not in {".git", "node_modules"}]
-    return found
+def _unique(paths: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(paths))
 
 
-def _linked(pointer: Path, workspace: Path) -> list[Path]:
-    """Follow a `.git` file of a worktree or submodule to its directories, when they belong to it."""
-    try:
-        text = pointer.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return []
-    if not text.startswith("gitdir:"):
-        return []
-    directory = (pointer.parent / text.removeprefix("gitdir:").strip()).resolve()
-    if directory.is_relative_to(workspace) or not _points_back(directory, pointer):
-        return []  # inside: found by the walk or as a module; elsewhere without a link back: not ours
-    common = directory / "commondir"
-    if common.is_file():
-        return [(directory / common.read_text(encoding="utf-8").strip()).resolve()]
-    return [directory]
+def _way_to(path: Path, workspace: Path) -> list[Path]:
+    """Give the folders between `workspace` and `path`: one that can be renamed takes the pin with it."""
+    between = path.relative_to(workspace).parts[:-1]
+    return [workspace.joinpath(*between[: depth + 1]) for depth in range(len(between))]
 
 
-def _points_back(directory: Path, pointer: Path) -> bool:
-    try:
-        return (directory / "gitdir").read_text(encoding="utf-8").strip() == str(pointer)
-    except OSError:
-        return False
+def _is_tangled(folder: Path) -> bool:
+    return any((folder / name).is_symlink() for name in _READ_ONLY)
+
+
+def _parts(folder: Path) -> list[Path]:
+    """Give what may not be written in a git directory, its linked worktrees included."""
+    names = [folder / name for name in _READ_ONLY]
+    worktrees = folder / "worktrees"
+    if worktrees.is_dir():
+        for tree in worktrees.iterdir():
+            names += [tree / name for name in ("commondir", "gitdir", "config.worktree")]
+    return [path for path in names if path.exists() and not path.is_symlink()]
+
+
+def _named_in_config(folder: Path) -> list[Path]:
+    """Give the hooks folder and the included files that the configuration names."""
+    named: list[Path] = []
+    for key, value in _LEADS_TO.findall(_read(folder / "config")):
+        base = folder.parent if key.lower() == "hookspath" else folder
+        named.append((base / value).resolve())
+    return [path for path in named if path.exists()]
+
+
+def _lies_in(path: Path, workspace: Path) -> bool:
+    return path != workspace and path.is_relative_to(workspace)
+
+
+def _make_hooks(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # a read-only repository needs no pin
+        (folder / "hooks").mkdir(exist_ok=True)
 
 
 def _modules(folder: Path) -> list[Path]:
-    modules = folder / "modules"
-    return (
-        [Path(current) for current, _, files in os.walk(modules) if "HEAD" in files]
-        if modules.is_dir()
-        else []
-    )
+    """Give the git directories of submodules, nested ones included."""
+    top = folder / "modules"
+    if not top.is_dir() or top.is_symlink():
+        return []
+    return [Path(current) for current, names, files in os.walk(top) if "HEAD" in files and "objects" in names]
 
 
-def _pinned_parts(folder: Path) -> list[Path]:
-    hooks = folder / "hooks"
-    with contextlib.suppress(OSError):  # a read-only repository needs no pin
-        hooks.mkdir(exist_ok=True)
-    names = ("hooks", "config", "config.worktree")
-    return [folder / name for name in names if (folder / name).exists()]
+def _target(link: Path, workspace: Path) -> list[Path]:
+    """Follow a `.git` link, but only to a git directory of the workspace itself."""
+    target = link.resolve()
+    inside = target.is_relative_to(workspace) and target != workspace
+    return [target] if inside and is_git_directory(target) else []
+
+
+def is_git_directory(path: Path) -> bool:
+    """Tell whether `path` looks like a git directory to git itself."""
+    return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
+
+
+def _linked(pointer: Path, workspace: Path) -> list[Path]:
+    """Follow a `.git` file to the git directory of its worktree or submodule outside the workspace.
+
+    Only one that leads back to this pointer counts: else a file of the project would choose what is writable.
+    """
+    text = _read(pointer)
+    if not text.startswith("gitdir:"):
+        return []
+    directory = (pointer.parent / text.removeprefix("gitdir:").strip()).resolve()
+    if directory.is_relative_to(workspace) or workspace.is_relative_to(directory):
+        return []  # inside: found as a module or by the walk
+    if directory.parent.name == "worktrees":
+        common = directory.parent.parent
+        back = _read(directory / "gitdir").strip()
+        named = (directory / _read(directory / "commondir").strip()).resolve()
+        if back and (directory / back).resolve() == pointer and named == common and is_git_directory(common):
+            return [common]
+        return []
+    return [directory] if _is_module_of(directory, pointer) else []
+
+
+def _is_module_of(directory: Path, pointer: Path) -> bool:
+    """Tell whether `directory` is `.git/modules/...` of a repository around the pointer's own folder."""
+    match = _WORKTREE.search(_read(directory / "config"))
+    if match is None or not is_git_directory(directory):
+        return False
+    modules = [parent for parent in directory.parents if parent.name == "modules"]
+    around = any(m.parent.name == ".git" and pointer.is_relative_to(m.parent.parent) for m in modules)
+    return around and (directory / match[1]).resolve() == pointer.parent
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_READ_BYTES).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
+class CommonDirStubs:
+    """Keeps `commondir` in git directories that have none, so that no command can make one.
+
+    Git takes configuration and hooks from the folder that `commondir` names (gitrepository-layout(5)); a new one is
+    a way around read-only hooks. The stub says "here", which changes nothing. It is made once per session and removed
+    by `close` unless another session still holds it; each pin of a running command hangs on it meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[Path, int] = {}
+
+    def hold(self, folders: Sequence[Path]) -> list[Path]:
+        """Make what is missing and give the paths to pin read-only."""
+        return [folder / "commondir" for folder in folders if self._hold(folder / "commondir")]
+
+    def _hold(self, path: Path) -> bool:
+        if path in self._held:
+            return path.exists()
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        except OSError:
+            return path.is_file()  # not ours to write: no command can either
+        if os.fstat(fd).st_size == 0:
+            os.write(fd, _STUB)
+        if os.pread(fd, 16, 0) == _STUB:
+            fcntl.flock(fd, fcntl.LOCK_SH)
+            self._held[path] = fd
+        else:
+            os.close(fd)  # a linked worktree has a real one
+        return True
+
+    def close(self) -> None:
+        """Take the stubs away that nobody else holds."""
+        for path, fd in self._held.items():
+            with contextlib.suppress(OSError):  # held by another session, or gone already
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            os.close(fd)
+        self._held.clear()

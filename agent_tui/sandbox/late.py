@@ -1,9 +1,12 @@
 """A sandbox that is looked for in a thread, so that nothing waits for the probe before the first command."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from agent_tui.protocol.errors import SandboxError
+from agent_tui.sandbox.bwrap import BwrapSandbox
 from agent_tui.sandbox.interface import Confinement, Launch, NoSandbox, Sandbox, Strength
 
 
@@ -20,7 +23,11 @@ class LateSandbox:
         self._thread.start()
 
     def _look(self) -> None:
-        self._found = self._probe()
+        found = self._probe()
+        if isinstance(found, BwrapSandbox):
+            with contextlib.suppress(SandboxError):  # the first command says it again
+                found.warm_up()
+        self._found = found
 
     def _ready(self) -> Sandbox:
         if self._thread.ident is None:
@@ -52,3 +59,14 @@ class LateSandbox:
     ) -> Launch:
         """Wrap `argv` with what was found. Raises SandboxError."""
         return self._ready().launch(argv, cwd=cwd, confinement=confinement, env=env, keep_fds=keep_fds)
+
+    def refused_hosts(self) -> tuple[str, ...]:
+        """Give the hosts that commands asked the sandbox's proxy for in vain."""
+        return self._found.refused_hosts() if self.found and isinstance(self._found, BwrapSandbox) else ()
+
+    def close(self) -> None:
+        """Give up what the sandbox holds; after the last command."""
+        if self._thread.ident is not None:
+            self._thread.join()
+        if isinstance(self._found, BwrapSandbox):
+            self._found.close()

@@ -1,58 +1,64 @@
-"""One network namespace for all commands of a session, so that a server in a job answers the next command."""
+"""Network namespaces that several commands share: one without a way out, and the ground of one with a proxy."""
 
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent_tui.protocol.errors import SandboxError
 
 NSENTER = Path("/usr/bin/nsenter")
 _START_TIMEOUT_S = 5
-_SAY_READY = "echo ready; exec sleep infinity >&2"
+_WAIT = ("/bin/sh", "-c", "echo ready; exec cat >&2")
 
 
-class SharedNetwork:
-    """Holds a namespace with a loopback of its own; the host and the world are out of reach.
+class HeldNetwork:
+    """Holds a network namespace with a loopback of its own; the host and the world are out of reach.
 
-    `bwrap` is the path of bubblewrap. The holder dies with this program. `close` ends it.
+    `bwrap` is the path of bubblewrap. `inside` is what holds it: it prints "ready" and ends when its input does, so
+    it cannot outlive this program. `pass_fds` reach it.
     """
 
-    def __init__(self, bwrap: Path) -> None:
+    def __init__(self, bwrap: Path, *, inside: Sequence[str] = _WAIT, pass_fds: Sequence[int] = ()) -> None:
         self._bwrap = bwrap
+        self._inside = tuple(inside)
+        self._pass_fds = tuple(pass_fds)
         self._holder: subprocess.Popen[bytes] | None = None
         self._pid = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a namespace to join. An ended holder stays unreaped until asked: its pid is not reused."""
+        return self._holder is not None and self._holder.poll() is None
 
     def prefix(self) -> list[str]:
         """Give the words that go before a command to run it inside; [] where joining is not possible.
 
-        Starts the holder on first use (about 10 ms). Raises SandboxError when it does not start.
+        Starts the holder on first use (about 20 ms). Raises SandboxError when it does not start.
         """
         if not NSENTER.is_file():
             return []
-        if self._holder is None or self._holder.poll() is not None:
+        if not self.running:
+            self.close()
             self._start()
         return [str(NSENTER), "-t", str(self._pid), "-U", "-n", "--preserve-credentials", "--"]
 
     def _start(self) -> None:
         reader, writer = os.pipe()
-        command = [
-            str(self._bwrap),
-            "--unshare-user",
-            "--unshare-net",
-            "--die-with-parent",
-            "--ro-bind",
-            "/",
-            "/",
-        ]
-        command += ["--cap-drop", "ALL", "--info-fd", str(writer), "--", "/bin/sh", "-c", _SAY_READY]
+        command = [str(self._bwrap), "--unshare-user", "--unshare-net", "--ro-bind", "/", "/"]
+        command += ["--cap-drop", "ALL", "--info-fd", str(writer), "--", *self._inside]
         try:
+            # Not tied to the thread that starts it, which may be the one that probes: its input ties it to us.
             self._holder = subprocess.Popen(
                 command,
-                pass_fds=(writer,),
-                stdin=subprocess.DEVNULL,
+                pass_fds=(writer, *self._pass_fds),
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env={},
+                cwd="/",
             )
         except OSError as error:
             os.close(reader)
@@ -77,7 +83,13 @@ class SharedNetwork:
 
     def close(self) -> None:
         """End the holder; commands that run inside keep their namespace until they end."""
-        if self._holder is not None:
-            self._holder.kill()
-            self._holder.wait(timeout=_START_TIMEOUT_S)
-            self._holder = None
+        holder, self._holder = self._holder, None
+        if holder is None:
+            return
+        if holder.stdin is not None:
+            holder.stdin.close()
+        try:
+            holder.wait(timeout=_START_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            holder.kill()
+            holder.wait()

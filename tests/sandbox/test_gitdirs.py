@@ -1,7 +1,10 @@
 import subprocess
 from pathlib import Path
 
-from agent_tui.sandbox.gitdirs import find_pins
+import pytest
+
+from agent_tui.sandbox.gitdirs import CommonDirStubs, find_pins
+from agent_tui.sandbox.survey import survey
 
 
 def init(folder: Path) -> Path:
@@ -15,7 +18,8 @@ def test_nested_repositories_are_pinned_too(workspace: Path) -> None:
 
     pins = find_pins(workspace)
 
-    assert set(pins.writable) == {outer, inner}
+    assert set(pins.main) == {outer, inner}
+    assert pins.writable == (outer, workspace / "vendor", workspace / "vendor/lib", inner)
     assert {outer / "hooks", outer / "config", inner / "hooks", inner / "config"} <= set(pins.read_only)
 
 
@@ -48,3 +52,116 @@ def test_git_file_that_points_elsewhere_without_a_link_back_is_not_followed(
     (workspace / ".git").write_text(f"gitdir: {other}\n")
 
     assert find_pins(workspace).writable == ()
+
+
+def test_pointer_to_a_folder_of_the_archive_cannot_make_another_folder_writable(tmp_path: Path) -> None:
+    workspace, beside = tmp_path / "dl/proj", tmp_path / "dl/beside"
+    workspace.mkdir(parents=True)
+    for folder in (beside / "worktrees/x", beside / "objects", beside / "refs"):
+        folder.mkdir(parents=True)
+    (beside / "HEAD").write_text("ref: refs/heads/main\n")
+    (beside / "worktrees/x/gitdir").write_text("../../../proj/.git\n")
+    (beside / "worktrees/x/commondir").write_text(str(tmp_path))
+    (workspace / ".git").write_text("gitdir: ../beside/worktrees/x\n")
+
+    assert find_pins(workspace).writable == ()
+
+
+def test_git_link_out_of_the_workspace_is_not_followed(workspace: Path, tmp_path: Path) -> None:
+    (workspace / ".git").symlink_to(init(tmp_path / "other"))
+
+    pins = find_pins(workspace)
+
+    assert (pins.writable, pins.read_only) == ((), ())
+
+
+def test_repository_with_a_linked_hooks_folder_is_read_only_as_a_whole(workspace: Path) -> None:
+    git = init(workspace)
+    subprocess.run(["rm", "-r", str(git / "hooks")], check=True)
+    (git / "hooks").symlink_to("../githooks")
+
+    pins = find_pins(workspace)
+
+    assert (pins.writable, pins.read_only) == ((), (git,))
+
+
+def test_submodule_that_is_the_workspace_leads_to_its_own_git_directory(tmp_path: Path) -> None:
+    above, library = tmp_path / "above", tmp_path / "library"
+    init(above), init(library)
+    subprocess.run(["git", "-C", str(library), "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    add = ["git", "-C", str(above), "-c", "protocol.file.allow=always", "submodule", "--quiet", "add"]
+    subprocess.run([*add, str(library), "sub"], check=True)
+
+    inside, outside = find_pins(above), find_pins(above / "sub")
+
+    assert outside.main == (above / ".git/modules/sub",)
+    assert above / ".git/modules/sub/hooks" in inside.read_only
+    assert above / "sub/.git" in inside.read_only
+
+
+def test_bare_repository_is_pinned_where_its_configuration_is(workspace: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", str(workspace / "bare")], check=True)
+
+    assert workspace / "bare/config" in find_pins(workspace).read_only
+
+
+def test_hooks_folder_in_the_workspace_is_read_only(workspace: Path) -> None:
+    init(workspace)
+    (workspace / ".husky/_").mkdir(parents=True)
+    subprocess.run(["git", "-C", str(workspace), "config", "core.hooksPath", ".husky/_"], check=True)
+
+    assert workspace / ".husky/_" in find_pins(workspace).read_only
+
+
+def test_commondir_stub_changes_nothing_for_git_and_goes_with_the_last_session(workspace: Path) -> None:
+    git = init(workspace)
+    first, second = CommonDirStubs(), CommonDirStubs()
+
+    assert first.hold([git]) == second.hold([git]) == [git / "commondir"]
+
+    def run(*words: str) -> None:
+        subprocess.run(["git", "-C", str(workspace), *words], check=True, capture_output=True)
+
+    (workspace / "a").write_text("a")
+    run("add", "-A")
+    run("commit", "-qm", "a")
+    run("gc", "-q")
+    run("worktree", "add", "-q", "../tree")
+    run("stash", "list")
+    run("checkout", "-q", "-b", "b")
+    run("-C", "../tree", "commit", "-q", "--allow-empty", "-m", "b")
+    first.close()
+    assert (git / "commondir").exists()
+    second.close()
+    assert not (git / "commondir").exists()
+
+
+def test_commondir_stub_leaves_a_submodule_working(tmp_path: Path) -> None:
+    above, library = tmp_path / "above", tmp_path / "library"
+    init(above), init(library)
+    subprocess.run(["git", "-C", str(library), "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    add = ["git", "-C", str(above), "-c", "protocol.file.allow=always", "submodule", "--quiet", "add"]
+    subprocess.run([*add, str(library), "sub"], check=True)
+    (above / "sub/deep").mkdir()
+    stubs = CommonDirStubs()
+    stubs.hold(find_pins(above).main)
+    status = ["git", "-C", str(above / "sub/deep"), "rev-parse", "--show-toplevel"]
+
+    done = subprocess.run(status, check=True, capture_output=True, text=True)
+
+    assert done.stdout.strip() == str(above / "sub")
+    stubs.close()
+
+
+@pytest.mark.parametrize("name", [".env", ".env.local", ".env-test"])
+def test_env_files_are_found_and_examples_are_not(workspace: Path, name: str) -> None:
+    (workspace / "deep").mkdir()
+    for file in (name, ".env.example", ".envrc", "env"):
+        (workspace / "deep" / file).touch()
+
+    assert survey(workspace).env_files == [workspace / "deep" / name]
+
+
+def test_search_that_takes_too_long_says_that_it_is_not_complete(workspace: Path) -> None:
+    assert survey(workspace).complete
+    assert not survey(workspace, max_seconds=-1).complete
