@@ -223,8 +223,10 @@ async def start_command(
 
 def _prepared(prepare: Callable[[tuple[int, ...]], Launch], keep: tuple[int, ...]) -> Launch:
     """Prepare the launch while number 9 is taken here, so that no descriptor of the sandbox gets it."""
-    with open(os.devnull, "rb") as null:
-        taken = fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, DIRECTORY_FD)
+    taken = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    if taken < DIRECTORY_FD:
+        low, taken = taken, fcntl.fcntl(taken, fcntl.F_DUPFD_CLOEXEC, DIRECTORY_FD)
+        os.close(low)
     try:
         return prepare(keep)
     finally:
