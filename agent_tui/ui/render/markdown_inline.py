@@ -15,7 +15,8 @@ from agent_tui.ui.render.rows import expand_tabs
 from agent_tui.ui.render.safe import clean, clean_line, safe_url
 
 Runs = list[Segment]
-_BARE_URL = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]*[^\s<>\"'`|\\^{}\[\].,;:!?)(*_~]")
+# ASCII only: the text of a Chinese sentence goes on right behind an address.
+_BARE_URL = re.compile(r"https?://(?:(?![<>\"'`|\\^{}\[\]])[!-~])*(?![<>\"'`|\\^{}\[\].,;:!?)(*_~])[!-~]")
 _LETTERS = {"strong_open": "b", "em_open": "i", "s_open": "s"}
 
 

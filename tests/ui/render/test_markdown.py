@@ -243,3 +243,12 @@ def test_random_markup_never_raises(seed: int, width: int) -> None:
     parts += ["a", " b ", "日", "\\", "```", "~~~", ":--", "http://x.y", "\x1b", ";"]
 
     render(clean("".join(chance.choice(parts) for _ in range(120))), width, INKS)
+
+
+def test_a_bare_address_ends_where_the_sentence_goes_on() -> None:
+    rows = render(
+        '見てhttps://example.com/a.。次 (https://example.com/b), "https://example.com/c"', 120, INKS
+    )
+
+    links = [run.text for row in rows for run in row.runs if run.style and run.style.link]
+    assert links == ["https://example.com/a", "https://example.com/b", "https://example.com/c"]
