@@ -154,7 +154,7 @@ class Registry:
 
     def suggestions(self, word: str) -> list[str]:
         """Give up to three names near a word that is no command."""
-        near = difflib.get_close_matches(word.lower(), list(self._by_word), n=3, cutoff=0.5)
+        near = difflib.get_close_matches(word.lower(), list(self._by_word), n=3, cutoff=0.6)
         names = dict.fromkeys(self._by_word[one].name for one in near)
         if word and not names:
             names = dict.fromkeys(match.item.name for match in self.matches(word)[:3])
