@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from agent_tui.protocol.display import ChangePreview, ResultContentType
@@ -42,6 +43,23 @@ class FileChange:
     replaced: Base | None = None
     knows_all: bool = False
     note: str = ""
+
+    @cached_property
+    def lines_before(self) -> list[str] | None:
+        """Give the lines the change starts from, None when they are not text."""
+        return _lines(self.before.data if self.before else None, self.encoding)
+
+    @cached_property
+    def lines_after(self) -> list[str] | None:
+        """Give the lines the change leads to, None when they are not text."""
+        return _lines(self.after, self.encoding)
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Give the blocks of lines that differ, none for what is not text."""
+        if self.lines_before is None or self.lines_after is None:
+            return []
+        return changes(self.lines_before, self.lines_after)
 
     @property
     def verb(self) -> str:
@@ -146,7 +164,7 @@ def contents_after(files: Sequence[FileChange]) -> dict[Path, bytes | None]:
 
 def diff_of(change: FileChange) -> FileDiff:
     """Print one change as git would."""
-    old_lines, new_lines = lines_before(change), lines_after(change)
+    old_lines, new_lines = change.lines_before, change.lines_after
     if old_lines and new_lines and _all_crlf(old_lines) and _all_crlf(new_lines):
         old_lines, new_lines = _without_cr(old_lines), _without_cr(new_lines)
     before_mode = change.before.mode if change.before else None
@@ -154,17 +172,8 @@ def diff_of(change: FileChange) -> FileDiff:
     return file_diff(
         Side((change.source or change.target).shown, old_lines, before_mode),
         Side(change.target.shown, new_lines, after_mode),
+        change.blocks,
     )
-
-
-def lines_before(change: FileChange) -> list[str] | None:
-    """Give the lines a change starts from, None when they are not text."""
-    return _lines(change.before.data if change.before else None, change.encoding)
-
-
-def lines_after(change: FileChange) -> list[str] | None:
-    """Give the lines a change leads to, None when they are not text."""
-    return _lines(change.after, change.encoding)
 
 
 def totals(diffs: Sequence[FileDiff]) -> str:
@@ -213,12 +222,12 @@ def _choose(files: Sequence[FileChange], accepted: Sequence[int]) -> list[Done]:
 
 def _keep(change: FileChange, own: Sequence[int]) -> FileChange:
     """Give the change with only the hunks in `own`; a file that would be made or removed is left as it is."""
-    old, new = lines_before(change), lines_after(change)
+    old, new = change.lines_before, change.lines_after
     if old is None or new is None or change.encoding is None:
         return change
     if change.before is None or change.after is None:
         return replace(change, after=change.before.data if change.before else None)
-    groups = hunks(changes(old, new))
+    groups = hunks(change.blocks)
     text = "".join(take_hunks(old, new, groups, own))
     return replace(change, after=encode(text, change.encoding, shown=change.target.shown))
 
@@ -252,7 +261,7 @@ def _record(chosen: Sequence[Done], stamps: dict[Path, Stamp | None], ctx: ToolC
 
 def _record_known(change: FileChange, stamps: dict[Path, Stamp | None], ctx: ToolContext) -> None:
     stamp = stamps.get(change.target.real)
-    lines = lines_after(change)
+    lines = change.lines_after
     if stamp is None or change.after is None or lines is None:
         return
     known = LineRanges.of([(1, len(lines))]) if change.knows_all else _known_after(change, lines, ctx)
@@ -262,13 +271,13 @@ def _record_known(change: FileChange, stamps: dict[Path, Stamp | None], ctx: Too
 
 def _known_after(change: FileChange, new: Sequence[str], ctx: ToolContext) -> LineRanges:
     """Carry over what was shown of the old lines and add the lines that the agent wrote."""
-    old = lines_before(change)
+    old = change.lines_before
     if old is None or change.before is None or change.before.stamp is None:
         return LineRanges.of([(1, len(new))])
     known = ctx.files.known_lines((change.source or change.target).real, change.before.stamp)
     spans: list[tuple[int, int]] = []
     at = Block(0, 0, 0, 0)
-    for block in (*changes(old, new), Block(len(old), len(old), len(new), len(new))):
+    for block in (*change.blocks, Block(len(old), len(old), len(new), len(new))):
         spans += known.within(at.old_end + 1, block.old_start, shift=at.new_end - at.old_end)
         spans.append((block.new_start + 1, block.new_end))
         at = block

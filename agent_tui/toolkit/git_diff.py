@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_tui.toolkit.diffing import CONTEXT_LINES, Block, changes, hunks
+from agent_tui.toolkit.diffing import CONTEXT_LINES, Block, hunks
 
 NO_NEWLINE = "\\ No newline at end of file\n"
 _ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
@@ -31,12 +31,11 @@ class FileDiff:
     removed: int
 
 
-def file_diff(old: Side, new: Side) -> FileDiff:
-    """Print the change from `old` to `new`; a side whose mode is None is /dev/null."""
+def file_diff(old: Side, new: Side, blocks: Sequence[Block]) -> FileDiff:
+    """Print the change from `old` to `new`, which differ in `blocks`; a side whose mode is None is /dev/null."""
     if old.lines is None or new.lines is None:
         text = _header(old, new) + f"Binary files {_name('a', old)} and {_name('b', new)} differ\n"
         return FileDiff(text, hunks=0, added=0, removed=0)
-    blocks = changes(old.lines, new.lines)
     groups = hunks(blocks)
     body = "".join(_hunk(group, old.lines, new.lines) for group in groups)
     names = f"--- {_name('a', old)}\n+++ {_name('b', new)}\n" if groups else ""

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_tui.toolkit.indentation import Reindent, reindented
-from agent_tui.toolkit.lines import body_of, dominant_end, end_of, with_ends
+from agent_tui.toolkit.lines import body_of, dominant_end, end_of, split_lines, with_ends
 
-MATCH_LIMIT = 100_000
 _BLANKS = " \t"
 _LOOKALIKES = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
@@ -97,7 +96,7 @@ def _exact(text: str, old: str, new: str) -> tuple[Match, ...]:
     matches: list[Match] = []
     crlf = "\r\n" in text
     at = text.find(old)
-    while at >= 0 and len(matches) < MATCH_LIMIT:
+    while at >= 0:
         end = at + len(old)
         if crlf and (_splits_pair(text, at) or _splits_pair(text, end)):
             at = text.find(old, at + 1)
@@ -134,8 +133,6 @@ def _by_pattern(text: str, searched: str, old: str, new: str) -> tuple[Match, ..
     for found in re.finditer(_pattern(old), searched):
         start, end = found.span()
         matches.append(Match(start, end, with_ends(new, end_near(text, start, end))))
-        if len(matches) == MATCH_LIMIT:
-            break
     return tuple(matches)
 
 
@@ -185,8 +182,7 @@ def _next_run(bodies: list[str], wanted: list[str], start: int) -> int:
 
 
 def _line_table(text: str) -> tuple[list[int], list[str]]:
-    lines = text.split("\n")
-    kept = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    kept = split_lines(text)
     starts: list[int] = []
     at = 0
     for line in kept:

@@ -119,27 +119,11 @@ def test_link_that_is_turned_after_the_check_stops_the_call(ctx: ToolContext, tm
 
 
 SECRETS = [
-    ".env",
-    ".env.local",
-    ".ENV",
-    "prod.env",
-    "key.pem",
-    "id_rsa",
-    "id_ed25519",
-    "credentials",
-    ".netrc",
-    ".npmrc",
-    "auth.json",
-    ".pypirc",
-    ".git-credentials",
-    "x/.ssh/config",
-    ".aws/config",
-    ".config/gcloud/x",
-    "/etc/shadow",
-    "secrets.yaml",
-    ".envrc",
-    "ＩＤ_rsa",
-]
+    ".env", ".env.local", ".ENV", "prod.env", "key.pem", "id_rsa",
+    "id_ed25519", "credentials", ".netrc", ".npmrc", "auth.json", ".pypirc",
+    ".git-credentials", "x/.ssh/config", ".aws/config", ".config/gcloud/x", "/etc/shadow", "secrets.yaml",
+    ".envrc", "ＩＤ_rsa",
+]  # fmt: skip
 OPEN = [
     "env.py",
     ".env.example",
@@ -163,22 +147,10 @@ def test_ordinary_file_is_no_secret(name: str) -> None:
 
 
 PROTECTED = [
-    ".git/config",
-    ".git",
-    ".GIT/hooks/x",
-    "sub/.git/config",
-    ".agent-tui/config.toml",
-    ".agents/x",
-    ".claude/settings.json",
-    ".mcp.json",
-    ".envrc",
-    ".vscode/tasks.json",
-    ".idea/x",
-    ".bashrc",
-    ".zshrc",
-    ".ｇit/config",
-    ".gitmodules",
-]
+    ".git/config", ".git", ".GIT/hooks/x", "sub/.git/config", ".agent-tui/config.toml", ".agents/x",
+    ".claude/settings.json", ".mcp.json", ".envrc", ".vscode/tasks.json", ".idea/x", ".bashrc",
+    ".zshrc", ".ｇit/config", ".gitmodules",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROTECTED)
