@@ -126,7 +126,7 @@ def _origin(line: RuleLine) -> Origin:
     return Origin(_LAYERS[line.layer], line.file.parent, str(line.file), line.line)
 
 
-def provider_spec(settings: Settings) -> ProviderSpec:
+def provider_spec(settings: Settings, paths: Paths) -> ProviderSpec:
     """Give what the settings say about the model."""
     model = settings.model
     return ProviderSpec(
@@ -134,6 +134,7 @@ def provider_spec(settings: Settings) -> ProviderSpec:
         model=model.name,
         base_url=model.base_url,
         key_command=model.key_command,
+        key_file=paths.state / "keys.json",
         fallbacks=model.fallback,
         pace_s=0.004 if os.environ.get("AGENT_TUI_TEST_PACE") is None else 0.0,
     )
@@ -185,7 +186,7 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
     policy = make_policy(ground, session_id=record.id, readable=[ground.paths.sessions, ground.temp])
     desk = Desk()
-    spec = provider_spec(ground.settings)
+    spec = provider_spec(ground.settings, ground.paths)
     choice = choose(spec)
     builder = _SessionBuilder(ground, desk, policy)
 

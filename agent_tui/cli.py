@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import __version__
-from agent_tui.options import RunOptions
+from agent_tui.options import PROVIDERS, RunOptions
 
 if TYPE_CHECKING:  # 33 ms that --version need not wait for
     import click
@@ -104,7 +104,13 @@ def root_command() -> "click.Command":
         "-r", "--resume", metavar="ID", default="", help="Open a session by id, its beginning, or its name."
     )
     @click.option("-m", "--model", default="", help="The model, as NAME or PROVIDER:NAME.")
-    @click.option("--provider", type=click.Choice(["anthropic", "openai", "offline"]), default=None)
+    @click.option(
+        "--provider",
+        type=click.Choice(PROVIDERS),
+        default=None,
+        metavar="NAME",
+        help=f"One of {', '.join(PROVIDERS)}.",
+    )
     @click.option("--base-url", default="", help="The server to ask.")
     @click.option("--effort", "--thinking", type=click.Choice(["low", "medium", "high", "max"]), default=None)
     @click.option("--permission-mode", type=click.Choice(mode_names), default=None)

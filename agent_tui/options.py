@@ -6,6 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+PROVIDERS = (
+    "anthropic",
+    "bedrock",
+    "vertex",
+    "openai",
+    "ollama",
+    "lmstudio",
+    "llamacpp",
+    "vllm",
+    "openrouter",
+    "gemini",
+    "deepseek",
+    "cohere",
+    "azure",
+    "mistral",
+    "offline",
+)
+"""What --provider takes; here so that a start need not import the providers."""
 MODES = {"acceptEdits": "accept-edits", "dontAsk": "dont-ask", "bypassPermissions": "bypass"}
 
 
@@ -72,7 +90,7 @@ class RunOptions:
             if environment.get(variable):
                 found[key] = (variable, environment[variable])
         provider, _, model = (
-            self.model.rpartition(":") if self.model.startswith(_PREFIXES) else ("", "", self.model)
+            self.model.partition(":") if self.model.partition(":")[0] in PROVIDERS else ("", "", self.model)
         )
         flags: dict[str, tuple[str, object]] = {
             "model.provider": ("--provider", self.provider or provider),
@@ -89,7 +107,6 @@ class RunOptions:
         return found
 
 
-_PREFIXES = ("anthropic:", "openai:", "offline:")
 _ENVIRONMENT = {
     "model.provider": "AGENT_TUI_PROVIDER",
     "model.name": "AGENT_TUI_MODEL",

@@ -150,16 +150,10 @@ def _checked_object(text: str) -> str:
 def list_models(options: "RunOptions", workspace: Path) -> Sequence[str]:
     """Ask the chosen provider's server for its models. Raises ProviderError."""
     from agent_tui.assembly import provider_spec
-    from agent_tui.providers.connect import connect
+    from agent_tui.providers import connect
 
-    async def ask() -> Sequence[str]:
-        provider = connect(provider_spec(loaded_settings(options, workspace, trusted=False).settings))
-        try:
-            return await provider.models()
-        finally:
-            await provider.aclose()
-
-    return asyncio.run(ask())
+    settings = loaded_settings(options, workspace, trusted=False).settings
+    return asyncio.run(connect.list_models(provider_spec(settings, user_paths())))
 
 
 def run_permissions(arguments: Sequence[str]) -> int:

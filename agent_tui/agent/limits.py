@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from agent_tui.protocol.messages import TokenUsage
 from agent_tui.providers.base import Effort, ModelInfo
+from agent_tui.providers.models import cost_usd
 
 MAX_ROUNDS = 64
 LOOP_REPEATS = 3
-_PER_MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,6 @@ class Limits:
 def total_tokens(usage: TokenUsage) -> int:
     """Add up every token that was sent or received."""
     return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
-
-
-def cost_usd(usage: TokenUsage, info: ModelInfo) -> float | None:
-    """Give the price of `usage` in USD, or None when a price that is needed is not known.
-
-    A cache price that is not known counts as the input price, which is never too low for reads and at most
-    a quarter too low for writes.
-    """
-    if info.input_usd_per_mtok is None or info.output_usd_per_mtok is None:
-        return None
-    plain = info.input_usd_per_mtok
-    read = plain if info.cache_read_usd_per_mtok is None else info.cache_read_usd_per_mtok
-    write = plain if info.cache_write_usd_per_mtok is None else info.cache_write_usd_per_mtok
-    return (
-        usage.input_tokens * plain
-        + usage.cache_read_tokens * read
-        + usage.cache_write_tokens * write
-        + usage.output_tokens * info.output_usd_per_mtok
-    ) / _PER_MILLION
 
 
 class Spending:

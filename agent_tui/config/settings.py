@@ -4,6 +4,24 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+ProviderName = Literal[
+    "",
+    "anthropic",
+    "bedrock",
+    "vertex",
+    "openai",
+    "ollama",
+    "lmstudio",
+    "llamacpp",
+    "vllm",
+    "openrouter",
+    "gemini",
+    "deepseek",
+    "cohere",
+    "azure",
+    "mistral",
+    "offline",
+]
 Mode = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
 
 
@@ -16,9 +34,7 @@ class Section(BaseModel):
 class ModelSettings(Section):
     """[model]: which model answers."""
 
-    provider: Literal["", "anthropic", "openai", "offline"] = Field(
-        default="", description="empty: by the keys there are"
-    )
+    provider: ProviderName = Field(default="", description="empty: by the keys there are")
     name: str = Field(default="", description="empty: the provider's default")
     base_url: str = Field(default="", description="an OpenAI-compatible or Anthropic-compatible server")
     effort: Literal["", "low", "medium", "high", "max"] = ""
