@@ -2,6 +2,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+
 from agent_tui.headless.exit_codes import ExitCode
 from agent_tui.protocol import display, errors, events, messages, permissions, tools
 

@@ -1,0 +1,27 @@
+import re
+import tomllib
+from pathlib import Path
+
+from agent_tui.config.load import Layer, load
+from agent_tui.config.settings import Settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+
+
+def example() -> str:
+    found = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_example_settings_load_without_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(example())
+
+    loaded = load([Layer("user", tmp_path / "config.toml")])
+
+    assert not loaded.problems
+    assert len(loaded.rules) == 4
+
+
+def test_every_section_of_the_settings_is_on_the_page() -> None:
+    assert set(tomllib.loads(example())) == set(Settings.model_fields)
