@@ -12,7 +12,8 @@ class AuditEntry:
     """One decision: who decided what about which target, by which rule, for how long.
 
     `when` is ISO 8601 with a zone; `who` a DecidedBy value; `rule` the rule's text with file and line, or the
-    built-in reason; `args_sha256` the hex digest of the exact arguments, "" when no call was asked about.
+    built-in reason; `pattern` what was stored, `offered` what "always" would have stored; `args_sha256` the hex
+    digest of the exact arguments, "" when no call was asked about.
     """
 
     when: str
@@ -23,6 +24,7 @@ class AuditEntry:
     kind: str
     target: str
     pattern: str = ""
+    offered: str = ""
     rule: str = ""
     call_id: str = ""
     origin: str = ""

@@ -79,7 +79,7 @@ class Judge:
             return _by_mode(Decision.ALLOW, self.mode, "everything else is allowed")
         if (asked := self.matcher.first(self.rules(Decision.ASK), need.subject)) is not None:
             return _ask(asked.ref)
-        allowed = self.matcher.first(self._allow_rules(need), need.subject) if not need.unclear else None
+        allowed = self.matcher.first(self._allow_rules(need), need.subject) if need.lasting else None
         if allowed is not None:
             return Ruling(Decision.ALLOW, DecidedBy.RULE, allowed.ref)
         return self._by_default(need)
@@ -132,7 +132,13 @@ class Judge:
             runs = kind is PermissionKind.EXECUTE and not need.unclear and not high
             if writes_here or runs:
                 return _by_mode(Decision.ALLOW, self.mode, "runs in the sandbox")
-        return _ask(RuleRef(text=f"built-in: {need.permission.reason or f'{kind} must be asked for'}"))
+        return _ask(RuleRef(text=f"built-in: {self._reason(need)}"))
+
+    def _reason(self, need: Need) -> str:
+        """Say why a person is asked."""
+        if need.needs_strong and need.reads_only:
+            return "git runs what its configuration names; without a strong sandbox it is asked for"
+        return need.permission.reason or f"{need.permission.kind} must be asked for"
 
     def _may_write(self, need: Need) -> bool:
         """A command's own writes run unasked only where the sandbox holds them."""

@@ -22,8 +22,8 @@ class Need:
     """One permission with the facts that decide it.
 
     `reads_only` runs unasked; `needs_strong` limits that to a strong sandbox. `inside` says that a path lies in the
-    project (or a readable folder). `sealed` is why no rule and no mode may allow it, "" when they may. `unclear`
-    marks a command that cannot be judged. `own` marks agent-tui's own folders.
+    project (or a readable folder). `sealed` is why no rule and no mode may allow it, "" when they may; `lasting`
+    says that rules may. `unclear` marks a command that cannot be judged. `own` marks agent-tui's own folders.
     """
 
     permission: Permission
@@ -32,6 +32,7 @@ class Need:
     needs_strong: bool = False
     inside: bool = False
     sealed: str = ""
+    lasting: bool = True
     unclear: bool = False
     own: bool = False
     part: int = -1
@@ -132,7 +133,8 @@ class Expander:
             _subject_of(tool, part),
             reads_only=part.safe,
             needs_strong=part.needs_strong,
-            sealed="" if part.lasting else part.why,
+            sealed=part.sealed,
+            lasting=part.lasting,
             own=any(self._places.is_own(paths) for paths in part.mentions),
             part=index,
         )
@@ -157,7 +159,8 @@ class Expander:
             asked,
             subject,
             inside=touch.kind is not PermissionKind.NETWORK and not touch.outside,
-            sealed="" if touch.lasting else touch.reason,
+            sealed=touch.sealed,
+            lasting=touch.lasting,
             own=self._places.is_own(touch.paths),
         )
 
@@ -176,7 +179,6 @@ def _subject_of(tool: str, part: Part) -> Subject:
 def _whole(tool: str, permission: Permission, analysis: Analysis, name: str) -> Need:
     """Make one need of a command that cannot be judged by its parts; deny rules still see them."""
     high = any(part.risk is Risk.HIGH for part in analysis.parts)
-    lasting = all(part.lasting for part in analysis.parts)
     reason = "; ".join(dict.fromkeys(analysis.unclear))
     asked = permission.model_copy(
         update={
@@ -192,8 +194,8 @@ def _whole(tool: str, permission: Permission, analysis: Analysis, name: str) -> 
         spellings=tuple(spelling for part in analysis.parts for spelling in part.spellings),
         mentions=tuple(paths for part in analysis.parts for paths in part.mentions),
     )
-    sealed = "" if lasting else next(part.why for part in analysis.parts if not part.lasting)
-    return Need(asked, subject, sealed=sealed, unclear=True)
+    sealed = next((part.sealed for part in analysis.parts if part.sealed), "")
+    return Need(asked, subject, sealed=sealed, lasting=False, unclear=True)
 
 
 def touch_pattern(touch: Touch, project: Path) -> str:

@@ -92,6 +92,7 @@ class Policy:
         self._session_id = session_id
         self._clock = clock
         self._session: list[Grant] = []
+        self.analyse = analyse
         self._expander = Expander(places, analyse)
         ignores_case = volume_ignores_case(places.project)
         self._matcher = Matcher(places.project, places.home, ignores_case)
@@ -291,6 +292,7 @@ class Policy:
             kind=permission.kind.value,
             target=permission.target,
             pattern=decision.pattern,
+            offered=permission.pattern,
             rule=where(rule) if rule else "",
             project=str(self._places.project),
             session_id=self._session_id,

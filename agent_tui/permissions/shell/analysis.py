@@ -19,6 +19,9 @@ from agent_tui.permissions.shell.wrappers import SHELLS, base_name, possible_inn
 from agent_tui.protocol.permissions import PermissionKind, Risk
 
 MAX_DEPTH = 3
+_INTERPRETER = re.compile(
+    r"(python|pypy|node|nodejs|ruby|perl|php|lua|deno|bun|R|Rscript|osascript|tclsh|psql|mysql)[\d.]*"
+)
 
 
 @dataclass(frozen=True)
@@ -152,8 +155,10 @@ class _Run:
                 replace(part, safe=False, why=moved) if isinstance(moved, str) else part,
                 (touches if isinstance(moved, str) else [*touches, moved]),
             )
-        if part.argv and base_name(part.argv[0]) in SHELLS and upstream is not None:
-            part = replace(part, risk=Risk.HIGH)
+        if _runs_its_input(simple, upstream):
+            risk = Risk.HIGH if upstream is not None else part.risk
+            why = "it runs whatever it is fed"
+            part = replace(part, safe=False, why=why, risk=risk, lasting=False, pattern="")
         return Judged(part, tuple(touches), judged.cwd)
 
     def _inner(self, simple: Simple, cwd: str, depth: int) -> _Found | None:
@@ -204,6 +209,18 @@ class _Run:
                 yield self._judge.judge(Simple(words, (), scrap.strip()), cwd)
 
 
+def _runs_its_input(simple: Simple, upstream: Simple | None) -> bool:
+    """Tell whether a shell or interpreter gets its program from a pipe, a file or a here-document."""
+    words = unwrap(simple.words).words
+    if not words or not (
+        base_name(words[0].text) in SHELLS or _INTERPRETER.fullmatch(base_name(words[0].text))
+    ):
+        return False
+    fed = upstream is not None or any(redirect.op in ("<", "<<", "<<<") for redirect in simple.redirects)
+    names_program = any(word.text != "-" and not word.text.startswith("-") for word in words[1:])
+    return fed and (not names_program or any(word.text in ("-", "-s") for word in words[1:]))
+
+
 def _directory_of(scope: tuple[int, ...], directories: dict[tuple[int, ...], str]) -> str:
     while scope not in directories:
         scope = scope[:-1]
@@ -212,14 +229,16 @@ def _directory_of(scope: tuple[int, ...], directories: dict[tuple[int, ...], str
 
 def _with_inner(part: Part, inner: tuple[Part, ...]) -> Part:
     """Let rules and the risk of the commands inside count for the one that runs them."""
-    sealed = next((p for p in inner if not p.lasting), None)
+    sealed = next((p for p in inner if p.sealed), None)
     return replace(
         part,
         spellings=(*part.spellings, *(s for p in inner for s in p.spellings)),
         mentions=(*part.mentions, *(m for p in inner for m in p.mentions)),
         risk=Risk.HIGH if part.risk is Risk.HIGH or any(p.risk is Risk.HIGH for p in inner) else part.risk,
-        lasting=part.lasting and sealed is None,
-        why=sealed.why if sealed else part.why,
+        lasting=part.lasting and all(p.lasting for p in inner),
+        sealed=part.sealed or (sealed.sealed if sealed else ""),
+        why=sealed.sealed if sealed else part.why,
+        pattern=part.pattern if all(p.lasting for p in inner) else "",
         safe=False,
     )
 

@@ -220,6 +220,7 @@ class Effects:
             risk=Risk.HIGH if sealed or (outside and too_wide) else Risk.MEDIUM,
             lasting=not sealed and not (outside and too_wide),
             is_folder=outside,
+            sealed=f"{sealed} is protected" if sealed else "",
         )
 
     def _folder(self, place: Place, folder: bool) -> str:
@@ -255,6 +256,7 @@ class Effects:
             not self.world.contains(place),
             Risk.HIGH,
             lasting=False,
+            sealed=f"{os.path.basename(place.named)} may hold secrets",
         )
 
     def _known(self, program: str, arguments: list[str]) -> Iterator[Touch]:

@@ -58,10 +58,16 @@ class _Verdict:
     exact_only: bool = False
     risk: Risk = Risk.MEDIUM
     lasting: bool = True
+    sealed: str = ""
 
     @property
     def safe(self) -> bool:
         return self.why == ""
+
+    def seal(self, why: str) -> None:
+        """Let nothing but a person allow it."""
+        self.why = self.sealed = why
+        self.risk, self.lasting = Risk.HIGH, False
 
 
 class Judge:
@@ -105,7 +111,7 @@ class Judge:
         reading = self._harmless.reading(inner, cwd, upstream)
         if reading.refused:
             verdict.why = verdict.why or reading.refused
-            verdict.exact_only = _reads_by_nature(words)
+            verdict.exact_only = reads_by_nature(words)
             self._unsafe(words, simple, cwd, verdict)
             return
         verdict.needs_strong = name == "git" and not words[-1].text.startswith("--version")
@@ -151,7 +157,7 @@ class Judge:
         self._grave(layers, verdict)
         for layer in (unwrap(simple.words).words, *possible_inner(simple.words)):
             if layer and (wide := deletes_too_much(layer, self._world, cwd)) != "":
-                verdict.why, verdict.risk, verdict.lasting = wide, Risk.HIGH, False
+                verdict.seal(wide)
 
     def _grave(self, layers: Sequence[tuple[Word, ...]], verdict: _Verdict) -> None:
         """Raise the risk of what changes the machine, publishes or runs agent-tui itself."""
@@ -160,7 +166,7 @@ class Judge:
         if names & (SUPERUSER | words_of("programs.txt", "high")) or _HIGH_USES.match(text):
             verdict.risk = Risk.HIGH
         if names & _OWN_PROGRAMS or re.search(r"-m\s+agent_tui\b", text):
-            verdict.why, verdict.risk, verdict.lasting = "agent-tui itself", Risk.HIGH, False
+            verdict.seal("it is agent-tui itself")
 
     def _assignments(self, simple: Simple, verdict: _Verdict) -> None:
         if simple.assigns:
@@ -225,6 +231,7 @@ class Judge:
             why=verdict.why or "only reads",
             risk=verdict.risk,
             lasting=verdict.lasting,
+            sealed=verdict.sealed,
             needs_strong=verdict.needs_strong,
             exact_only=verdict.exact_only,
             pattern=_pattern(words, verdict),
@@ -261,7 +268,7 @@ def _is_among(path: str, only: tuple[str, ...]) -> bool:
     return not only or any("{" in pattern or fnmatchcase(name, pattern) for pattern in only)
 
 
-def _reads_by_nature(words: Sequence[Word]) -> bool:
+def reads_by_nature(words: Sequence[Word]) -> bool:
     """Tell whether a program is meant for reading, so that no wildcard covers its other uses."""
     name = base_name(words[0].text)
     if name != "git":

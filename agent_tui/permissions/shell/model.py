@@ -12,7 +12,8 @@ class Touch:
 
     `target` is what a person is asked for: the directory of a write outside, else the path; a host, `raw:HOST` when
     the host's own network is needed, `*` when the host is not known. `paths` are the spellings of the exact path
-    (as named, where it leads). `outside` says the path is not in the project. `lasting` says a rule may allow it.
+    (as named, where it leads). `outside` says the path is not in the project. `lasting` says a rule may allow it;
+    `sealed` is why not even a mode may, "" when one may.
     """
 
     kind: PermissionKind
@@ -23,6 +24,7 @@ class Touch:
     risk: Risk = Risk.MEDIUM
     lasting: bool = True
     is_folder: bool = False
+    sealed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,9 @@ class Part:
     """One simple command.
 
     `argv` are its words as far as they are known; `source` its text. `safe` says that it only reads the project;
-    `needs_strong` that this holds only in a strong sandbox (git reads its configuration). `pattern` is what
-    "always" would store, "" for nothing. See `Subject` for `spellings`, `allow_as` and `exact_only`.
+    `needs_strong` that this holds only in a strong sandbox (git reads its configuration). `lasting` says a rule may
+    allow it, `sealed` is why not even a mode may. `pattern` is what "always" would store, "" for nothing. See
+    `Subject` for `spellings`, `allow_as` and `exact_only`.
     """
 
     argv: tuple[str, ...]
@@ -40,6 +43,7 @@ class Part:
     why: str
     risk: Risk = Risk.MEDIUM
     lasting: bool = True
+    sealed: str = ""
     needs_strong: bool = False
     exact_only: bool = False
     pattern: str = ""
