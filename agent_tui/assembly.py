@@ -48,6 +48,7 @@ from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.redact import Redactor
 from agent_tui.sessions.store import Session, SessionStore
 from agent_tui.toolkit.context import ShellState, TodoItem, TodoList, ToolContext
+from agent_tui.toolkit.environment import WithoutVariables
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.toolkit.tracker import FileTracker
 from agent_tui.wiring import loaded_settings
@@ -162,7 +163,9 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     loaded = loaded_settings(options, workspace, trusted=options.trust)
     tools, notices = load_sources(loaded, workspace, trusted=options.trust)
     temp = Path(tempfile.mkdtemp(prefix="agent-tui-"))
-    sandbox = _sandbox(loaded.settings, workspace, paths, temp)
+    sandbox = WithoutVariables(
+        _sandbox(loaded.settings, workspace, paths, temp), loaded.settings.shell.env_deny
+    )
     problems = [f"Settings: {problem}" for problem in loaded.problems]
     return Ground(options, workspace, paths, loaded, tools, sandbox, temp, [*problems, *notices])
 

@@ -17,21 +17,25 @@ class Preferences:
 
     def theme(self, environment: Mapping[str, str], *, flag: str = "") -> str:
         """Give the theme for the first paint: flag, environment, settings file, last choice; validates nothing."""
-        named = (
-            flag
-            or environment.get("AGENT_TUI_THEME", "")
-            or self._configured()
+        configured = self.configured("theme")
+        named = flag or environment.get("AGENT_TUI_THEME", "")
+        return (
+            named
+            or (configured if isinstance(configured, str) else "")
             or self._read().get("theme", "")
+            or "dark"
         )
-        return named or "dark"
 
-    def _configured(self) -> str:
+    def configured(self, name: str) -> object:
+        """Give a value of [ui] in the user's settings as it stands there, None when there is none.
+
+        The first paint cannot wait for pydantic (110 ms of CPU); the loader names what is wrong afterwards.
+        """
         try:
             table: object = tomllib.loads(self._config.read_text(encoding="utf-8-sig")).get("ui")
         except (OSError, ValueError):
-            return ""
-        name: object = table.get("theme") if isinstance(table, dict) else ""  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]  # TOML is untyped
-        return name if isinstance(name, str) else ""
+            return None
+        return table.get(name) if isinstance(table, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]  # TOML is untyped
 
     def remember(self, key: str, value: str) -> None:
         """Store a choice; a disk that refuses is not worth a word."""

@@ -40,15 +40,17 @@ def run_screen(options: "RunOptions", workspace: Path) -> int:
 
     paths = user_paths()
     preferences = Preferences(paths)
+    notify = preferences.configured("notify")
     settings = UiSettings(
         theme=preferences.theme(os.environ, flag=options.theme),
         theme_folders=(themes_dir(), paths.user_themes),
         keymap_file=paths.keymap,
         crash_log=paths.log,
+        notify=notify if notify in ("osc9", "osc777", "bell", "off") else "auto",
         remember=preferences.remember,
     )
     app = AgentApp(load_core, settings=settings, initial_prompt=options.prompt)
-    code = app.run()
+    code = app.run(mouse=preferences.configured("mouse") is not False)
     farewell = app.farewell()
     if farewell:
         print(farewell)

@@ -65,9 +65,7 @@ class UiSettings(Section):
     """[ui]: the screen."""
 
     theme: str = "dark"
-    keymap: Literal["default", "emacs", "vim"] = "default"
     notify: Literal["auto", "osc9", "osc777", "bell", "off"] = "auto"
-    row_diff: Literal["auto", "on", "off"] = "auto"
     mouse: bool = True
 
 
