@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 from jiter import from_json
 
 FORMAT_VERSION = 1
-META_TYPES = frozenset({"header", "leaf", "rename", "label"})
+META_TYPES = frozenset({"header", "leaf", "rename", "label", "signed_response", "nonce_used"})
 """Records that are not entries of the conversation's tree."""
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"

@@ -74,6 +74,20 @@ class ApprovalResponseRecord(Record):
     verdicts: tuple[Verdict, ...]
 
 
+class SignedResponseRecord(Record):
+    """An answer from outside to a deferred approval (`approvals.SignedResponse`); checked when it is used."""
+
+    type: Literal["signed_response"] = "signed_response"
+    response: JsonObject
+
+
+class NonceUsedRecord(Record):
+    """A signed answer was used; it never counts again."""
+
+    type: Literal["nonce_used"] = "nonce_used"
+    nonce: str
+
+
 class OutcomeRecord(Record):
     """One call's answer."""
 
@@ -151,6 +165,8 @@ SessionRecord = Annotated[
     | RoundRecord
     | ApprovalRequestRecord
     | ApprovalResponseRecord
+    | SignedResponseRecord
+    | NonceUsedRecord
     | OutcomeRecord
     | ResultsRecord
     | CompactedRecord

@@ -180,6 +180,14 @@ class Session:
         """Name an entry."""
         await self._record("label", "", lambda: {"target": entry_id, "label": label})
 
+    async def add_response(self, response: RawRecord) -> None:
+        """Record a signed answer to a deferred approval; on disk when it returns."""
+        await self._record("signed_response", "", lambda: {"response": response}, sync=True)
+
+    async def use_nonce(self, nonce: str) -> None:
+        """Record that a signed answer was used; on disk when it returns."""
+        await self._record("nonce_used", "", lambda: {"nonce": nonce}, sync=True)
+
     def records(self) -> list[RawRecord]:
         """Give all records as they stand in the file, the other branches too."""
         return self._read().records

@@ -1,0 +1,112 @@
+"""The `approvals` subcommand: list, show, allow or deny what a deferred turn waits for."""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.errors import AgentTuiError, SessionInUseError
+from agent_tui.sessions.approvals import ApprovalKey
+from agent_tui.sessions.deferred import Waiting, answer, find_waiting, waiting
+from agent_tui.sessions.store import SessionStore
+
+IN_USE = 75
+CHILD_VARIABLE = "AGENT_TUI_CHILD"
+
+
+def main(arguments: Sequence[str], *, root: Path, keys: Path, say: Callable[[str], None] = print) -> int:
+    """Run the subcommand for the sessions below `root` with the key in the folder `keys`; give the exit code.
+
+    Refuses to decide anything for a program that agent-tui started: an agent cannot approve itself.
+    """
+    options = _parser().parse_args(arguments)
+    store = SessionStore(root)
+    try:
+        if options.action in ("allow", "deny"):
+            return _decide(store, ApprovalKey(keys), options, say)
+        if options.action == "show":
+            say(_described(find_waiting(store, str(options.id))))
+            return 0
+        found = list(waiting(store))
+        for item in found:
+            say(_line(item))
+        if not found:
+            say("Nothing waits for approval.")
+    except SessionInUseError as error:
+        print(error, file=sys.stderr)
+        return IN_USE
+    except (AgentTuiError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _decide(
+    store: SessionStore, key: ApprovalKey, options: argparse.Namespace, say: Callable[[str], None]
+) -> int:
+    if os.environ.get(CHILD_VARIABLE):
+        print("Refused: a command that agent-tui runs cannot approve anything.", file=sys.stderr)
+        return 1
+    item = find_waiting(store, str(options.id))
+    allow = options.action == "allow"
+    response = key.answer(
+        item.request,
+        session_id=item.session_id,
+        turn_id=item.turn_id,
+        cwd=item.workspace,
+        allow=allow,
+        edited_arguments=_edited(options) if allow else None,
+        feedback=str(options.reason),
+    )
+    asyncio.run(answer(store, item, response))
+    say(
+        f"{'Allowed' if allow else 'Denied'} {_line(item)}\nGo on with: agent-tui -p --resume {item.session_id}"
+    )
+    return 0
+
+
+def _edited(options: argparse.Namespace) -> JsonObject | None:
+    if not options.args_file:
+        return None
+    value = cast("object", json.loads(Path(options.args_file).read_bytes()))
+    if not isinstance(value, dict):
+        raise AgentTuiError(f"{options.args_file}: the arguments must be a JSON object")
+    return cast("JsonObject", value)
+
+
+def _line(item: Waiting) -> str:
+    state = "answered" if item.answered else "waits"
+    request = item.request
+    return f"{request.call_id}  {state}  {request.display_name or request.tool}: {request.title or request.arguments_json}"
+
+
+def _described(item: Waiting) -> str:
+    request = item.request
+    lines = [
+        _line(item),
+        f"session    {item.session_id}",
+        f"directory  {item.workspace}",
+        f"arguments  {request.arguments_json}",
+        *(f"needs      {p.kind} {p.target} ({p.risk} risk) {p.reason}".rstrip() for p in request.permissions),
+    ]
+    return "\n".join([*lines, *([request.preview.content] if request.preview else [])])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="agent-tui approvals", description="Answer deferred approvals.")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    parser.set_defaults(action="list")
+    actions.add_parser("list", help="List what waits.")
+    actions.add_parser("show", help="Show one with its preview.").add_argument("id")
+    for name, text in (("allow", "Allow a call, once."), ("deny", "Deny a call.")):
+        action = actions.add_parser(name, help=text)
+        action.add_argument("id")
+        action.add_argument("--reason", default="", help="words for the model")
+        if name == "allow":
+            action.add_argument("--args-file", default="", help="run with the arguments in this JSON file")
+    return parser
