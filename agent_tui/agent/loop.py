@@ -11,6 +11,7 @@ from agent_tui.agent.guard import LoopGuard
 from agent_tui.agent.guardrails import Guardrail, GuardrailChain
 from agent_tui.agent.history import Messages
 from agent_tui.agent.limits import Limits
+from agent_tui.agent.notes import note
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.requests import Requests
 from agent_tui.agent.respond import respond_spec
@@ -39,7 +40,12 @@ PROMPT_RETURNED = "prompt_returned"
 
 
 class Agent:
-    """One model at work: a conversation and the turns that make it longer. Runs one turn at a time."""
+    """One model at work: a conversation and the turns that make it longer. Runs one turn at a time.
+
+    `environment` gives the text that stands before the first prompt. `reminders` gives what the model must be told
+    with the next prompt, such as that plan mode is on: the system prompt never changes. `summaries` are those of
+    a restored session. `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream.
+    """
 
     def __init__(
         self,
@@ -61,11 +67,13 @@ class Agent:
         compaction: CompactionSettings | None = None,
         guardrails: Sequence[Guardrail] = (),
         schema: JsonObject | None = None,
+        reminders: Callable[[], Sequence[str]] = tuple,
         cut_wait_s: float = 1.0,
     ) -> None:
         self.session_id = session_id
         self.last_error: AgentTuiError | OSError | None = None
         self._environment = environment
+        self._reminders = reminders
         self._turn: Turn | None = None
         conversation = Conversation(history, summaries=summaries)
         self._teller = Teller(conversation, journal, sink, origin)
@@ -211,6 +219,13 @@ class Agent:
         finally:
             self._turn = None
 
+    async def aside(self, question: str) -> str:
+        """Answer a question beside the conversation, also while a turn runs; nothing of it is recorded.
+
+        The model sees the conversation so far but is asked to use no tool. Raises ProviderError.
+        """
+        return await self._requests.aside(question)
+
     def _open(self) -> Turn:
         if self._turn is not None:
             raise AgentTuiError("A turn is running already; wait for its end or stop it first.")
@@ -246,6 +261,7 @@ class Agent:
                 environment = await self._environment()
             if environment:
                 content.append(TextBlock(text=environment))
+        content.extend(TextBlock(text=note(text)) for text in self._reminders())
         content.extend(images)
         text = prompt.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate can go to no server
         content.append(TextBlock(text=text))

@@ -10,12 +10,13 @@ from agent_tui.agent.compactor import CompactionReport, Compactor
 from agent_tui.agent.guardrails import GuardrailChain, Judgement
 from agent_tui.agent.history import has_attachments, repair, without_attachments
 from agent_tui.agent.limits import total_tokens
+from agent_tui.agent.notes import note
 from agent_tui.agent.reply import Received, receive
 from agent_tui.agent.teller import Teller
 from agent_tui.agent.turn import Turn
 from agent_tui.protocol.errors import AgentTuiError, BadResponse, ContextTooLong, StreamCut
-from agent_tui.protocol.events import Compacted, Retrying, Usage
-from agent_tui.protocol.messages import AssistantMessage, TextBlock, TokenUsage
+from agent_tui.protocol.events import Compacted, Event, Retrying, Usage
+from agent_tui.protocol.messages import AssistantMessage, TextBlock, TokenUsage, UserMessage
 from agent_tui.protocol.tools import ToolSpec
 from agent_tui.providers.base import Provider, ProviderRequest
 from agent_tui.providers.retry import RetryingProvider, RetryNotice
@@ -112,6 +113,30 @@ class Requests:
         if report.problem and not by_hand:
             await self.teller.notice(turn, report.problem)
         return report
+
+    async def aside(self, question: str) -> str:
+        """Ask beside the conversation; give the text of the reply. Raises ProviderError.
+
+        The tools stay in the request, so that the cached prefix is used; a call in the reply is not run.
+        """
+        words = note(
+            "Answer this question from what you know already; call no tool. Then the work goes on as before."
+        )
+        asked = UserMessage(content=(TextBlock(text=f"{words}\n{question}"),))
+        signer = (self.provider.name, self.provider.model)
+        request = ProviderRequest(
+            system=self.system,
+            messages=repair((*self.teller.conversation.messages, asked), *signer),
+            tools=tuple(self.tools()),
+            effort=self.allowance.limits.effort,
+        )
+
+        async def unseen(_event: Event) -> None:
+            return None
+
+        message = await receive(self.provider, request, Received(), sink=unseen, turn_id="", origin="")
+        self.allowance.spending.add(message.usage, self.provider.info)
+        return "".join(block.text for block in message.content if isinstance(block, TextBlock)).strip()
 
     async def _ask(self, turn: Turn, received: Received) -> AssistantMessage:
         request = self._request(turn)

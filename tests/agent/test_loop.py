@@ -541,3 +541,47 @@ async def test_a_second_turn_is_refused_while_one_runs() -> None:
         with pytest.raises(Exception, match="running already"):
             await agent.run("two")
         gate.set()
+
+
+async def test_an_aside_sees_the_conversation_and_leaves_no_trace() -> None:
+    gate = asyncio.Event()
+    w = world(text("first"), text("working").held(gate, after=1), text("it is 42"))
+    agent = w.agent()
+    await agent.run("remember 42")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(agent.run("work"))
+        await until(lambda: "working" in shown_text(w.sink))
+        answer = await agent.aside("which number?")
+        gate.set()
+
+    assert answer == "it is 42"
+    assert "remember 42" in str(w.provider.requests[2].messages)
+    assert problems_of(w.provider.requests[2].messages) == []
+    assert "which number" not in str(agent.history)
+    assert agent.usage.output_tokens == 15
+
+
+async def test_reminders_stand_with_the_prompt_and_never_in_the_system_prompt() -> None:
+    said = [["Plan mode is on."], []]
+    w = world(text("a"), text("b"))
+    agent = w.agent(reminders=lambda: said.pop(0))
+
+    await agent.run("one")
+    await agent.run("two")
+
+    first, second = (r.messages[-1].content for r in w.provider.requests)
+    assert [b.text for b in first] == ["<system-note>Plan mode is on.</system-note>", "one"]
+    assert [b.text for b in second] == ["two"]
+    assert w.provider.requests[0].system == w.provider.requests[1].system
+
+
+async def test_two_turns_share_their_prefix_byte_for_byte() -> None:
+    w = world(calls(use("read")), text("a"), calls(use("bash")), text("b"))
+    agent = w.agent(environment="<environment>e</environment>")
+    await agent.run("one")
+    await agent.run("two")
+
+    for earlier, later in zip(w.provider.requests, w.provider.requests[1:], strict=False):
+        assert later.messages[: len(earlier.messages)] == earlier.messages
+        assert (later.system, later.tools) == (earlier.system, earlier.tools)
