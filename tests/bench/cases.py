@@ -139,6 +139,36 @@ def flood(count: int = 20_000, runs: int = 3) -> Iterator[Figure]:
     yield Figure(f"RSS after {count:,} tokens", f"{min(rss):.1f} MiB", "")
 
 
+def replies(count: int = 10) -> Iterator[Figure]:
+    with Child("program", 20_000, 0, 0, count) as child:
+        child.until("streamed", 300.0)
+        child.quiet(2.5)
+        yield at_most(f"RSS after {count} replies of 20,000 tokens", child.rss_mib(), 140.0, "MiB")
+
+
+def soak(minutes: float = 10.0, rate: int = 300) -> Iterator[Figure]:
+    sizes, echoes = list[float](), list[float]()
+    turns = int(minutes * 60)
+    with Child("program", rate, rate, 2_000, turns) as child:
+        child.until("turn")
+        stop = time.perf_counter() + minutes * 60 - 5
+        number = 0
+        while time.perf_counter() < stop:
+            echoes.append(child.echo_ms(LETTERS[number % len(LETTERS)]))
+            child.write(b"\x15")
+            number += 1
+            resume = time.perf_counter() + 1.0
+            while (left := resume - time.perf_counter()) > 0:
+                child.pump(left)
+            sizes.append(child.rss_mib())
+    quarter = len(sizes) // 4
+    yield Figure(f"soak of {minutes:g} min at {rate} tok/s: key echo p50", f"{median(echoes):.1f} ms", "")
+    yield at_most(f"soak of {minutes:g} min: key echo, worst", max(echoes), 50.0, "ms")
+    yield Figure("soak: RSS after a quarter", f"{sizes[quarter]:.1f} MiB", "")
+    yield at_most("soak: RSS grown since", sizes[-1] - sizes[quarter], 8.0, "MiB")
+
+
+LONG_CASES = ("soak",)
 CASES = {
     "start": start,
     "session": session,
@@ -147,4 +177,6 @@ CASES = {
     "stream": stream,
     "calm": calm,
     "flood": flood,
+    "replies": replies,
+    "soak": soak,
 }

@@ -11,6 +11,7 @@ KIND = sys.argv[1]
 COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 RATE = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
 BLOCKS = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+TURNS = int(sys.argv[5]) if len(sys.argv) > 5 else 1
 
 
 def report(what: str, **facts: float) -> None:
@@ -51,6 +52,11 @@ def program() -> None:
         class Streaming(FakeBackend):
             async def _play(self, steps: object) -> None:
                 report("turn")
+                for _ in range(TURNS):
+                    await self._reply()
+                app.call_after_refresh(report, "streamed")
+
+            async def _reply(self) -> None:
                 text: list[str] = []
                 due = time.perf_counter()
                 for number, token in enumerate(tokens(COUNT)):
@@ -61,14 +67,11 @@ def program() -> None:
                         await asyncio.sleep(max(0.0, due - time.perf_counter()))
                     elif number % 50 == 49:
                         await asyncio.sleep(0)
-                await self.emit(
-                    AssistantFinished(
-                        turn_id="t", message=AssistantMessage(content=(TextBlock(text="".join(text)),))
-                    )
-                )
+                message = AssistantMessage(content=(TextBlock(text="".join(text)),))
+                await self.emit(AssistantFinished(turn_id="t", message=message))
                 while app.transcript.document.dirty:
                     await asyncio.sleep(0.005)
-                app.call_after_refresh(report, "streamed")
+                collector.turn_ended()
 
         report("corpus")
         made = blocks(BLOCKS)
@@ -84,13 +87,14 @@ def program() -> None:
 
         def painted(self) -> None:
             report("painted")
-            Collector().started()
+            collector.started()
 
         async def _welcome(self, backend: object) -> None:
             report("linked")
             await super()._welcome(backend)
             self.call_after_refresh(report, "ready")
 
+    collector = Collector()
     app = Measured(load, initial_prompt="go" if COUNT else "")
     app.run()
 

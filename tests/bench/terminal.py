@@ -79,6 +79,9 @@ class Child:
             if self.pump(silent - time.perf_counter()):
                 silent = time.perf_counter() + seconds
 
+    def write(self, data: bytes) -> None:
+        os.write(self.master, data)
+
     def echo_ms(self, char: str, seconds: float = 3.0) -> float:
         wanted, seen = char.encode(), b""
         began = time.perf_counter()

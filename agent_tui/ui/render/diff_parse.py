@@ -16,7 +16,7 @@ Ranges = tuple[tuple[int, int], ...]
 _HUNK = re.compile(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+ ?(.*)")
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 LONGEST_COMPARED = 600
-LEAST_ALIKE = 0.35
+LEAST_ALIKE = 0.5
 
 
 @dataclass(slots=True)
