@@ -11,8 +11,20 @@ from agent_tui.sandbox.interface import Confinement, Profile
 from agent_tui.sandbox.secrets import START_UP, secret_files, secret_folders
 from agent_tui.sandbox.survey import Survey, is_env_file
 
+EMPTY = Path(__file__).with_name(
+    "empty.txt"
+)  # a device would answer "permission denied", which programs do not expect
 TEMP, VAR_TEMP, RUN = Path("/tmp"), Path("/var/tmp"), Path("/run")  # in the sandbox: the session's own
 _REPLACED = (TEMP, VAR_TEMP, RUN, Path("/dev"), Path("/proc"))
+_KERNEL = (
+    "/proc/sys",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/scsi",
+    "/proc/acpi",
+    "/proc/sysrq-trigger",
+)
 PROTECTED = (
     ".agent-tui", ".agents", ".claude", ".mcp.json", ".envrc", ".vscode", ".idea", ".zed", ".cursor", ".fleet",
     ".devcontainer", ".husky", ".gitmodules",
@@ -100,6 +112,10 @@ def _binds(paths: Sequence[Path]) -> list[str]:
 
 def _base(temp: Path) -> list[str]:
     words = ["--dev", "/dev", "--proc", "/proc", "--tmpfs", str(RUN), "--tmpfs", str(VAR_TEMP)]
+    # Root inside is still the owner of the kernel's settings; bubblewrap covers them only where it finds the folder
+    # itself writable, which it never is. core_pattern would run a program outside of everything.
+    for path in _KERNEL:
+        words += ["--ro-bind-try", path, path]
     return [*words, "--bind", str(temp), str(TEMP)]
 
 
@@ -172,9 +188,9 @@ def _masked(found: Found, workspace: Path) -> list[str]:
     words: list[str] = []
     for path in dict.fromkeys((*found.env_files, *here)):
         if path.is_file() and path.resolve() == path:
-            words += ["--ro-bind", "/dev/null", str(path)]
+            words += ["--ro-bind", str(EMPTY), str(path)]
         elif path.is_file():
-            words += ["--ro-bind", "/dev/null", str(path.resolve())]
+            words += ["--ro-bind", str(EMPTY), str(path.resolve())]
     return words
 
 
@@ -187,5 +203,5 @@ def _hides(ground: Ground, secret: Sequence[Path]) -> list[str]:
         if folder.is_dir() and not holds_workspace:
             words += ["--tmpfs", str(folder)]
     for file in secret_files(ground.home):
-        words += ["--ro-bind", "/dev/null", str(file)]
+        words += ["--ro-bind", str(EMPTY), str(file)]
     return words

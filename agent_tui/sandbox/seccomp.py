@@ -11,6 +11,7 @@ _NR, _ARCH = 0, 4
 _X32_BIT = 0x40000000
 _CLONE_NEWUSER = 0x10000000
 _SETID_BITS = 0o6000
+_MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE: only with one of them the mode is an argument
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _AF_INET, _AF_INET6 = 2, 10
 
@@ -26,6 +27,7 @@ class _Machine:
     socket: int
     ioctl: int
     chmods: tuple[tuple[int, int], ...]
+    opens: tuple[tuple[int, int], ...]
     has_x32: bool = False
 
 
@@ -39,11 +41,12 @@ _MACHINES = {
             425, 426, 427, 101, 310, 311, 250, 248, 249, 321, 298, 323, 165, 166, 155, 161, 167, 168, 169,
             175, 313, 176, 246, 320, 304, 308, 272, 428, 429, 430, 431, 432, 433, 442, 179, 163,
         ),
-        enosys=(435,),
+        enosys=(435, 437),
         clone=56,
         socket=41,
         ioctl=16,
-        chmods=((90, 1), (91, 1), (268, 2), (452, 2)),
+        chmods=((90, 1), (91, 1), (268, 2), (452, 2), (85, 1), (133, 1), (259, 2)),
+        opens=((2, 1), (257, 2)),
         has_x32=True,
     ),
     "aarch64": _Machine(
@@ -52,11 +55,12 @@ _MACHINES = {
             425, 426, 427, 117, 270, 271, 219, 217, 218, 280, 241, 282, 40, 39, 41, 51, 224, 225, 142,
             105, 273, 106, 104, 294, 265, 268, 97, 428, 429, 430, 431, 432, 433, 442, 60, 89,
         ),
-        enosys=(435,),
+        enosys=(435, 437),
         clone=220,
         socket=198,
         ioctl=29,
-        chmods=((52, 1), (53, 2), (452, 2)),
+        chmods=((52, 1), (53, 2), (452, 2), (33, 2)),
+        opens=((56, 2),),
     ),
 }  # fmt: skip
 
@@ -64,8 +68,8 @@ _MACHINES = {
 def program(machine: str = "", *, internet: bool = True) -> bytes | None:
     """Give the filter for `machine` (default: this one) as `struct sock_filter[]`, None for one we do not know.
 
-    Foreign architectures and x32 answer ENOSYS; clone3 too, so that libc falls back to clone, whose flags can be
-    read; sockets other than IPv4 and IPv6 answer EAFNOSUPPORT, with `internet` False those too; the rest answers
+    Foreign architectures and x32 answer ENOSYS; clone3 and openat2 too, so that libc falls back to clone and openat,
+    whose flags can be read; sockets other than IPv4 and IPv6 answer EAFNOSUPPORT, with `internet` False those too; the rest answers
     EPERM.
     """
     numbers = _MACHINES.get(machine or platform.machine())
@@ -81,6 +85,8 @@ def program(machine: str = "", *, internet: bool = True) -> bytes | None:
     lines += _when_bits(numbers.clone, 0, _CLONE_NEWUSER)
     for number, argument in numbers.chmods:
         lines += _when_bits(number, argument, _SETID_BITS)
+    for number, flags in numbers.opens:
+        lines += _open(number, flags)
     lines += _ioctl(numbers.ioctl)
     lines += _socket(numbers.socket, internet=internet)
     lines.append(_return(_ALLOW))
@@ -118,6 +124,19 @@ def _when_bits(syscall: int, argument: int, bits: int) -> list[bytes]:
         _jump(_JEQ, syscall, 0, 4),
         _load(_argument(argument)),
         _jump(_JSET, bits, 0, 1),
+        _fail(errno.EPERM),
+        _load(_NR),
+    ]
+
+
+def _open(syscall: int, flags: int) -> list[bytes]:
+    """EPERM for a new file with a set-id bit; the mode is the argument after `flags`."""
+    return [
+        _jump(_JEQ, syscall, 0, 6),
+        _load(_argument(flags)),
+        _jump(_JSET, _MAKES_A_FILE, 0, 3),
+        _load(_argument(flags + 1)),
+        _jump(_JSET, _SETID_BITS, 0, 1),
         _fail(errno.EPERM),
         _load(_NR),
     ]
