@@ -14,8 +14,8 @@ from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.limits import Limits
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.prompt import system_prompt
-from agent_tui.config.load import Loaded, RuleLine
-from agent_tui.config.paths import Paths, user_paths
+from agent_tui.config.load import Loaded
+from agent_tui.config.paths import MANAGED_CONFIG, Paths, user_paths
 from agent_tui.config.settings import Settings
 from agent_tui.core import Core, Desk, OpenSession
 from agent_tui.executor.locks import PathLocks
@@ -27,21 +27,21 @@ from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.options import RunOptions
 from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.grammar import Layer as RuleLayer
-from agent_tui.permissions.grammar import Origin, Rule, RuleError, parse_rule
 from agent_tui.permissions.grants import GrantStore
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.needs import Places
 from agent_tui.permissions.policy import Policy
-from agent_tui.permissions.rules import RuleBook, RuleProblem
-from agent_tui.permissions.shell.exact import exact_analysis
+from agent_tui.permissions.shell.analysis import Analyser
+from agent_tui.permissions.sources import RuleFile, load_book, project_files, user_file
 from agent_tui.protocol.errors import SessionInUseError
 from agent_tui.protocol.events import Retrying
 from agent_tui.protocol.journal import NullJournal
-from agent_tui.protocol.permissions import Approver, Decision
+from agent_tui.protocol.permissions import Approver
 from agent_tui.providers.connect import ProviderSpec, choose, connect, warm_up, with_model
 from agent_tui.providers.retry import RetryingProvider, RetryNotice
 from agent_tui.sandbox.interface import NoSandbox, Sandbox
 from agent_tui.sandbox.late import LateSandbox
+from agent_tui.sandbox.memo import remember_probe
 from agent_tui.sandbox.probe import probe
 from agent_tui.sessions.frames import active_path
 from agent_tui.sessions.prompts import HistoryFile
@@ -54,12 +54,6 @@ from agent_tui.toolkit.tracker import FileTracker
 from agent_tui.wiring import loaded_settings
 
 PROJECT_TOOLS = Path(".agent-tui") / "tools"
-_LAYERS = {
-    "user": RuleLayer.USER,
-    "project": RuleLayer.PROJECT,
-    "project-private": RuleLayer.PROJECT,
-    "managed": RuleLayer.MANAGED,
-}
 _CONNECT = (
     "No model is connected: the built-in offline one answers, it is no language model. "
     "Set ANTHROPIC_API_KEY, or OPENAI_API_KEY (with OPENAI_BASE_URL for another server), or start with --base-url URL."
@@ -111,20 +105,10 @@ def load_sources(loaded: Loaded, workspace: Path, *, trusted: bool) -> tuple[Com
     return (tools.without(wanted.disable) if wanted.disable else tools), notices
 
 
-def rule_book(loaded: Loaded, *, trusted: bool) -> RuleBook:
-    """Parse the rules of all settings files; what cannot be read closes auto-allow."""
-    rules: list[Rule] = []
-    problems = [RuleProblem(p.message, str(p.file), p.line) for p in loaded.problems if p.fatal]
-    for line in loaded.rules:
-        try:
-            rules.append(parse_rule(line.text, Decision(line.decision), _origin(line)))
-        except RuleError as error:
-            problems.append(RuleProblem(str(error), str(line.file), line.line))
-    return RuleBook(rules, problems=problems, trusted=trusted)
-
-
-def _origin(line: RuleLine) -> Origin:
-    return Origin(_LAYERS[line.layer], line.file.parent, str(line.file), line.line)
+def rule_files(paths: Paths, workspace: Path) -> list[RuleFile]:
+    """Give the files that may hold rules."""
+    managed = RuleFile(MANAGED_CONFIG, RuleLayer.MANAGED, MANAGED_CONFIG.parent)
+    return [managed, user_file(paths.config), *project_files(workspace)]
 
 
 def provider_spec(settings: Settings, paths: Paths) -> ProviderSpec:
@@ -149,8 +133,8 @@ def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path
         places=places,
         grants=GrantStore(ground.paths.state),
         audit=AuditLog(ground.paths.state),
-        analyse=lambda command, _cwd: exact_analysis(command),
-        book=rule_book(ground.loaded, trusted=ground.options.trust),
+        analyse=Analyser(project=ground.workspace, home=home, environ=os.environ),
+        book=load_book(rule_files(ground.paths, ground.workspace), trusted=ground.options.trust),
         mode=Mode(ground.settings.permissions.mode),
         strength=lambda: ground.sandbox.strength,
         session_id=session_id,
@@ -174,9 +158,13 @@ def _sandbox(settings: Settings, workspace: Path, paths: Paths, temp: Path) -> S
     if settings.sandbox.mode == "off":
         return NoSandbox("switched off by [sandbox] mode")
     home = Path.home().resolve()
-    late = LateSandbox(
-        lambda: probe(workspace, home=home, temp=temp, hidden=paths.own(), visible=[paths.sessions])
-    )
+
+    def look() -> Sandbox:
+        found = probe(workspace, home=home, temp=temp, hidden=paths.own(), visible=[paths.sessions])
+        remember_probe(paths.state, found)
+        return found
+
+    late = LateSandbox(look)
     late.start()
     return late
 

@@ -160,9 +160,27 @@ def list_models(options: "RunOptions", workspace: Path) -> Sequence[str]:
 
 def run_permissions(arguments: Sequence[str]) -> int:
     """Run the `permissions` subcommand and give the exit code."""
-    from agent_tui.permissions.commands import main
+    from agent_tui.config.paths import MANAGED_CONFIG
+    from agent_tui.permissions.commands import Setup, main, standard_setup
+    from agent_tui.permissions.grammar import Layer
+    from agent_tui.permissions.sources import RuleFile
+    from agent_tui.sandbox.memo import remembered_probe
 
-    return main(arguments, setup=permission_setup)
+    def setup(cwd: Path) -> Setup:
+        paths = user_paths()
+        strength, assumed = remembered_probe(paths.state)
+        return standard_setup(
+            project=cwd.resolve(),
+            home=Path.home().resolve(),
+            config_dir=paths.config,
+            state_dir=paths.state,
+            own=paths.own(),
+            strength=strength,
+            assumed=assumed,
+            extra=[RuleFile(MANAGED_CONFIG, Layer.MANAGED, MANAGED_CONFIG.parent)],
+        )
+
+    return main(arguments, setup=setup)
 
 
 def run_sessions(arguments: Sequence[str]) -> int:

@@ -11,9 +11,8 @@ from agent_tui.config.settings import Settings
 from agent_tui.protocol.data import JsonObject
 
 MAX_SIZE_BYTES = 1_048_576
-_RULES = TypeAdapter(list[str], config={"strict": True})
 _TABLE = TypeAdapter(dict[str, object])
-LISTS = {"permissions.allow", "permissions.ask", "permissions.deny"}
+RULES = {"permissions.allow", "permissions.ask", "permissions.deny"}
 
 
 @dataclass(frozen=True)
@@ -32,19 +31,8 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class RuleLine:
-    """One rule of a settings file with its place. `decision` is allow, ask or deny."""
-
-    decision: str
-    text: str
-    file: Path
-    line: int
-    layer: str
-
-
-@dataclass(frozen=True)
 class Layer:
-    """One source of settings, weakest first. `tightens_only` layers count only their ask and deny rules."""
+    """One source of settings, weakest first. `tightens_only` layers set nothing: they may only hold rules."""
 
     name: str
     file: Path
@@ -55,13 +43,13 @@ class Layer:
 class Loaded:
     """What the layers came to. `origins` maps a dotted key to the file or source that set it.
 
-    `broken` says that a file with rules could not be read at all: nothing is auto-allowed then.
+    `broken` says that a file could not be read at all. The permission lists are read by `permissions.sources`, which
+    allows nothing unasked then.
     """
 
     settings: Settings
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
     problems: Sequence[Problem] = ()
-    rules: Sequence[RuleLine] = ()
 
     @property
     def broken(self) -> bool:
@@ -79,7 +67,7 @@ def load(layers: Sequence[Layer], *, overrides: Mapping[str, tuple[str, object]]
         loading.add_file(layer)
     for key, (source, value) in (overrides or {}).items():
         loading.set_value(key, value, source=source, file=Path(source), line=0)
-    return Loaded(loading.settings(), loading.origins, tuple(loading.problems), tuple(loading.rules))
+    return Loaded(loading.settings(), loading.origins, tuple(loading.problems))
 
 
 def read_text(path: Path) -> str:
@@ -101,7 +89,6 @@ class _Loading:
         self.values: dict[str, object] = {}
         self.origins: dict[str, str] = {}
         self.problems: list[Problem] = []
-        self.rules: list[RuleLine] = []
 
     def add_file(self, layer: Layer) -> None:
         if not layer.file.exists():
@@ -119,24 +106,8 @@ class _Loading:
             self._add(layer, key, value, text)
 
     def _add(self, layer: Layer, key: str, value: object, text: str) -> None:
-        if key in LISTS:
-            self._add_rules(layer, key, value, text)
-        elif not layer.tightens_only:
+        if key not in RULES and not layer.tightens_only:
             self.set_value(key, value, source=str(layer.file), file=layer.file, line=_line_of(text, key))
-
-    def _add_rules(self, layer: Layer, key: str, value: object, text: str) -> None:
-        decision = key.removeprefix("permissions.")
-        try:
-            items = _RULES.validate_python(value)
-        except ValidationError:
-            self.problems.append(
-                Problem(layer.file, key, "expected a list of rules", _line_of(text, key), fatal=True)
-            )
-            return
-        if layer.tightens_only and decision == "allow":
-            return
-        for item in items:
-            self.rules.append(RuleLine(decision, item, layer.file, _line_of_text(text, item), layer.name))
 
     def set_value(self, key: str, value: object, *, source: str, file: Path, line: int) -> None:
         section, _, name = key.partition(".")
@@ -182,12 +153,5 @@ def _line_of(text: str, key: str) -> int:
     name = key.rpartition(".")[2]
     for number, line in enumerate(text.splitlines(), start=1):
         if line.split("=")[0].strip().strip("\"'").rpartition(".")[2] == name:
-            return number
-    return 0
-
-
-def _line_of_text(text: str, rule: str) -> int:
-    for number, line in enumerate(text.splitlines(), start=1):
-        if rule in line:
             return number
     return 0

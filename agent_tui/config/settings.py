@@ -44,12 +44,9 @@ class ModelSettings(Section):
 
 
 class PermissionSettings(Section):
-    """[permissions]: rules and the mode to start in."""
+    """[permissions]: the mode to start in; the lists beside it are read by `permissions.sources`."""
 
     mode: Mode = "default"
-    allow: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
 
 
 class ToolSettings(Section):

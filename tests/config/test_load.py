@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+
 from agent_tui.config.load import Layer, load
 
 
@@ -24,29 +25,13 @@ def test_stronger_layer_overrides_a_scalar_and_origin_says_so(tmp_path: Path) ->
     assert loaded.origins["model.name"] == str(tmp_path / "p.toml")
 
 
-def test_rules_of_all_layers_merge_and_know_their_line(tmp_path: Path) -> None:
-    weak = Layer(
-        "user", write(tmp_path / "u.toml", '[permissions]\nallow = [\n  "Bash(ls)",\n  "Read(x)",\n]\n')
-    )
-    strong = Layer("project", write(tmp_path / "p.toml", '[permissions]\ndeny = ["Bash(rm *)"]\n'))
-
-    rules = load([weak, strong]).rules
-
-    assert [(r.decision, r.text, r.line) for r in rules] == [
-        ("allow", "Bash(ls)", 3),
-        ("allow", "Read(x)", 4),
-        ("deny", "Bash(rm *)", 2),
-    ]
-
-
 def test_untrusted_project_may_only_tighten(tmp_path: Path) -> None:
-    text = '[model]\nbase_url = "http://evil"\n[permissions]\nallow = ["Bash(*)"]\ndeny = ["Bash(rm *)"]\n'
+    text = '[model]\nbase_url = "http://evil"\n[permissions]\nallow = ["Bash(*)"]\nmode = "bypass"\n'
     layer = Layer("project", write(tmp_path / "p.toml", text), tightens_only=True)
 
     loaded = load([layer])
 
-    assert loaded.settings.model.base_url == ""
-    assert [rule.text for rule in loaded.rules] == ["Bash(rm *)"]
+    assert loaded.settings == load([]).settings
 
 
 def test_override_wins_over_files(tmp_path: Path) -> None:
@@ -61,13 +46,11 @@ def test_override_wins_over_files(tmp_path: Path) -> None:
     [
         b'model = "x\n',
         b"\xff\xfea\x00",
-        b"[permissions]\ndeny = 5\n",
-        b"[permissions]\ndeny = [1]\n",
         b"x" * 2_000_000,
     ],
-    ids=["unclosed quote", "utf-16", "rules no list", "rule no text", "too large"],
+    ids=["unclosed quote", "utf-16", "too large"],
 )
-def test_cf_01_broken_file_is_named_and_nothing_is_auto_allowed(tmp_path: Path, content: bytes) -> None:
+def test_cf_01_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
     loaded = load([user(tmp_path, content)])
 
     assert loaded.broken

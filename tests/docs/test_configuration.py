@@ -4,6 +4,8 @@ from pathlib import Path
 
 from agent_tui.config.load import Layer, load
 from agent_tui.config.settings import Settings
+from agent_tui.permissions.grammar import Layer as RuleLayer
+from agent_tui.permissions.sources import RuleFile, load_book
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
 
@@ -20,7 +22,8 @@ def test_example_settings_load_without_a_problem(tmp_path: Path) -> None:
     loaded = load([Layer("user", tmp_path / "config.toml")])
 
     assert not loaded.problems
-    assert len(loaded.rules) == 4
+    book = load_book([RuleFile(tmp_path / "config.toml", RuleLayer.USER, tmp_path)])
+    assert (len(book.rules), book.problems) == (4, ())
 
 
 def test_every_section_of_the_settings_is_on_the_page() -> None:
