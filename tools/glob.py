@@ -78,17 +78,18 @@ async def _find(search: _Search, ctx: ToolContext) -> list[str]:
         pattern = compile_glob(search.rest)
     except PatternError as error:
         raise ToolError(str(error)) from error
-    names = await list_files(base, ctx.workspace)
+    last = [form.rpartition("/")[2] for form in pattern.alternatives]
+    names = await list_files(base, ctx.workspace, names=last)
     return await asyncio.to_thread(_newest_first, base, names, pattern)
 
 
 def _newest_first(base: Path, names: Sequence[str], pattern: GlobPattern) -> list[str]:
-    matches = pattern.expression.fullmatch
+    matches, prefix = pattern.expression.fullmatch, f"{base}/"
     found: list[tuple[int, str]] = []
     for name in names:
         if matches(name):
             try:
-                found.append((-os.lstat(base / name).st_mtime_ns, name))
+                found.append((-os.lstat(prefix + name).st_mtime_ns, name))
             except OSError:
                 continue  # gone since it was listed
     return [name for _, name in sorted(found)]

@@ -29,7 +29,8 @@ _COMMON = (
     "--no-require-git",
     "--color=never",
 )
-_SIMPLE_GLOB = re.compile(r"[\w.*?\[\]!+@,= ~^-]+")
+# To rg, `?` and classes are about bytes; only what is sure to mean the same is left to it.
+_SIMPLE_GLOB = re.compile(r"[\w.*+@,= ~-]+")
 # A brace that cannot be a count stands for itself in most engines, not in rg's.
 _LONE_BRACE = re.compile(r"\\.|\{(?!\d+(?:,\d*)?\}|,\d+\})", re.DOTALL)
 _BRACED_ESCAPE = re.compile(r"\\[pPxuU]")
@@ -70,21 +71,27 @@ def _ignore_flags(where: Surroundings) -> Iterator[str]:
             yield f"--ignore-file={path}"
 
 
-async def rg_files(rg: Path, base: Path, workspace: Path, *, timeout_s: float) -> list[str]:
+async def rg_files(
+    rg: Path, base: Path, workspace: Path, *, names: Sequence[str], timeout_s: float
+) -> list[str]:
     """Give the files below `base` as `list_files` does. Raises RgCannot and TimeoutError."""
     place = _place(base, workspace)
-    answer = await _run(rg, place, [*place.flags, "--files", "--null", place.target], timeout_s)
-    return _visible(place, answer.stdout.split(b"\0"))
+    types = _type_flags(names)
+    answer = await _run(rg, place, [*place.flags, "--files", "--null", *types, place.target], timeout_s)
+    return _visible(place, answer.stdout)
 
 
-def _visible(place: _Place, names: Sequence[bytes]) -> list[str]:
+def _visible(place: _Place, listing: bytes) -> list[str]:
     """Give the names relative to the base; hidden ones that an ignore file brought back are left out."""
-    cut = len(os.fsencode(place.target))
-    return [os.fsdecode(name[cut:]) for name in names if name and not _is_hidden(name[cut:])]
+    cut = len(place.target)
+    names = [name[cut:] for name in os.fsdecode(listing).split("\0")[:-1]]
+    if "/." not in os.fsdecode(listing[cut:]):
+        return names
+    return [name for name in names if not _is_hidden(name)]
 
 
-def _is_hidden(name: bytes) -> bool:
-    return name.startswith(b".") or b"/." in name
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or "/." in name
 
 
 async def rg_grep(
@@ -113,18 +120,15 @@ async def _counts(rg: Path, place: _Place, query: Query, timeout_s: float) -> di
     """Count matched lines by file; rg leaves binary files out here."""
     arguments = ["--count", "--null", "--no-mmap", *_expression(query), *_types(query), "--", place.target]
     answer = await _run(rg, place, [*place.flags, *arguments], timeout_s)
-    cut = len(os.fsencode(place.target))
-    counts: dict[str, int] = {}
-    for name, count in re.findall(rb"([^\0]+)\0(\d+)\r?\n", answer.stdout):
-        if not _is_hidden(name[cut:]):
-            counts[os.fsdecode(name[cut:])] = int(count)
-    return counts
+    cut = len(place.target)
+    found = re.findall(r"([^\0]+)\0(\d+)\r?\n", os.fsdecode(answer.stdout))
+    return {name[cut:]: int(count) for name, count in found if not _is_hidden(name[cut:])}
 
 
 async def _matching_names(rg: Path, place: _Place, query: Query, timeout_s: float) -> list[str]:
     arguments = ["--files-with-matches", "--null", *_expression(query), *_types(query), "--", place.target]
     answer = await _run(rg, place, [*place.flags, *arguments], timeout_s)
-    return _visible(place, answer.stdout.split(b"\0"))
+    return _visible(place, answer.stdout)
 
 
 async def _lines(
@@ -249,6 +253,11 @@ def _types(query: Query) -> list[str]:
     globs = list(query.name_globs)
     if not globs and query.path_globs and not any(glob.startswith("!") for glob in query.path_globs):
         globs = [glob.rpartition("/")[2] for glob in query.path_globs]
+    return _type_flags(globs)
+
+
+def _type_flags(globs: Sequence[str]) -> list[str]:
+    """Define a file type of the globs, [] when one could mean something else to rg."""
     forms = [form for glob in globs for form in expand_braces(glob)]
     if not forms or not all(_SIMPLE_GLOB.fullmatch(form) for form in forms):
         return []
@@ -272,7 +281,7 @@ async def _run(rg: Path, place: _Place, arguments: Sequence[str], timeout_s: flo
         raise RgCannot("too much output")
     reason = answer.stderr.decode("utf-8", "replace").strip()
     if answer.exit_code == 2 and reason:
-        if "regex" in reason or "error parsing" in reason:
+        if "regex" in reason:
             raise ToolError(_explained(reason))
         raise RgCannot(reason)
     return answer

@@ -20,15 +20,16 @@ LISTING_LIMIT_BYTES = 256 << 20
 EXIT_INVALID, EXIT_TOO_SLOW = 2, 3
 
 
-async def list_files(base: Path, workspace: Path) -> list[str]:
+async def list_files(base: Path, workspace: Path, *, names: Sequence[str] = ()) -> list[str]:
     """Give the paths, relative to the real path `base`, of the files below it that are neither ignored nor hidden.
 
-    Symlinks are not followed and not given. The order means nothing. Raises ToolError.
+    Symlinks are not followed and not given. The order means nothing. `names` are globs for the last component:
+    files that match none of them may be left out, for speed. Raises ToolError.
     """
     rg = find_program("rg", outside=workspace)
     if rg is not None:
         try:
-            return await rg_files(rg, base, workspace, timeout_s=TIMEOUT_S)
+            return await rg_files(rg, base, workspace, names=names, timeout_s=TIMEOUT_S)
         except RgCannot:
             pass  # an older rg, or a case it treats differently from git: our own search answers the same
         except TimeoutError as error:
