@@ -22,8 +22,10 @@ from agent_tui.toolkit.changes import Done, FileChange, commit, preview
 from agent_tui.toolkit.editing import Edited, Replacement, apply_edits, check, replaced_count
 from agent_tui.toolkit.encoding import decode, encode
 from agent_tui.toolkit.files import Desk
+from agent_tui.toolkit.notebook_edits import check_notebook, find_in_notebook
 from agent_tui.toolkit.similar import missing_file
 from agent_tui.toolkit.snippets import snippet
+from agent_tui.toolkit.text_matching import find
 from agent_tui.toolkit.threads import off_loop
 
 MAX_EDITS = 50
@@ -137,7 +139,11 @@ def _change(params: EditParams, ctx: ToolContext, *, planning: bool) -> tuple[Fi
     check(edits)
     desk.guard(target, base)
     text, encoding = decode(base.data, shown=target.shown)
-    edited = apply_edits(text, edits, shown=target.shown)
+    is_notebook = target.real.suffix == ".ipynb"
+    search = find_in_notebook if is_notebook else find
+    edited = apply_edits(text, edits, shown=target.shown, search=search)
+    if is_notebook:
+        check_notebook(text, edited.text, shown=target.shown)
     after = encode(edited.text, encoding, shown=target.shown)
     if after == base.data:
         raise ToolError(f"nothing to change: {target.shown} would hold the same as before.")

@@ -62,7 +62,7 @@ class ListTool(Tool[ListParams]):
                 hiding = TreeFilter.at(target.real, ctx.workspace, params.ignore)
                 found = tree(folder, depth=max(1, params.depth), hiding=hiding)
         except FileNotFoundError as error:
-            raise ToolError(missing_file(target)) from error
+            raise ToolError(missing_file(target, may_look=True)) from error
         except NotADirectoryError as error:
             raise ToolError(f"{target.shown} is not a directory. Use read for a file.") from error
         except OSError as error:

@@ -86,7 +86,7 @@ class ReadTool(Tool[ReadParams]):
             return _read(params, target, ctx)
         except FileNotFoundError as error:
             ctx.files.forget(target.real)
-            raise ToolError(missing_file(target)) from error
+            raise ToolError(missing_file(target, may_look=True)) from error
         except IsADirectoryError as error:
             raise ToolError(_is_directory(target)) from error
         except OSError as error:
@@ -139,7 +139,8 @@ def _text(params: ReadParams, target: paths.Target, ctx: ToolContext, *, remark:
             f"{target.shown} has only {count(window.total_lines, 'line')}; offset {offset} is past the end."
         )
     whole = [(offset + row, offset + row) for row, line in enumerate(window.lines) if not line.is_cut]
-    ctx.files.saw(target.real, found.stamp, LineRanges.of(whole), total_lines=window.total_lines)
+    if found.stamp is not None:
+        ctx.files.saw(target.real, found.stamp, LineRanges.of(whole), total_lines=window.total_lines)
     last = offset + len(window.lines) - 1
     total = "?" if window.total_lines is None else f"{window.total_lines:,}"
     summary = f"lines {offset:,}-{last:,} of {total}" if window.lines else "empty file"
@@ -177,6 +178,8 @@ def _numbered(found: TextRead, offset: int, remark: str) -> str:
     else:
         ending = "" if window.ends_with_newline else ", no newline at the end"
         notes.append(f"end of file, {count(window.total_lines, 'line')}{ending}")
+    if found.stamp is None:
+        notes.append("another program is writing this file; read it again before changing it")
     if found.encoding.name != "utf-8":
         notes.append(f"encoding: {found.encoding.name}")
     return "\n".join([*rows, "", *(f"({note})" for note in notes)])
@@ -218,7 +221,7 @@ def _notebook(target: paths.Target, ctx: ToolContext) -> ToolResult | None:
 def _pdf(target: paths.Target) -> ToolResult:
     base = load(target, limit_bytes=PDF_LIMIT_BYTES)
     if base is None:
-        raise ToolError(missing_file(target))
+        raise ToolError(missing_file(target, may_look=True))
     pages = pages_of(base.data, shown=target.shown)
     text = "\n\n".join(f"# Page {number}\n{page}" for number, page in enumerate(pages, start=1))
     hidden = len(text) - OUTPUT_LIMIT_CHARS

@@ -1,6 +1,6 @@
 """Replacing pieces of a text: each found once, all checked against each other, applied together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -40,12 +40,17 @@ def check(edits: Sequence[Replacement]) -> None:
             raise ToolError(f"{which}nothing to change: old_string and new_string are the same.")
 
 
-def apply_edits(text: str, edits: Sequence[Replacement], *, shown: str) -> Edited:
-    """Find every edit in `text` as it is, then make all of them. Raises ToolError that names the edit at fault."""
+def apply_edits(
+    text: str, edits: Sequence[Replacement], *, shown: str, search: Callable[[str, str, str], Found] = find
+) -> Edited:
+    """Find every edit in `text` as it is, then make all of them. Raises ToolError that names the edit at fault.
+
+    `search` gives the places of (text, old, new).
+    """
     placed: list[tuple[Match, int]] = []
     labels: list[str] = []
     for number, edit in enumerate(edits, start=1):
-        found = find(text, edit.old, edit.new)
+        found = search(text, edit.old, edit.new)
         _require(found, edit, text, which=_which(number, edits), shown=shown)
         placed += [(match, number) for match in found.matches]
         if found.label:

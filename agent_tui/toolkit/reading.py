@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.encoding import SAMPLE_BYTES, UTF8, Encoding, detect
 from agent_tui.toolkit.paths import Target
 from agent_tui.toolkit.rooted import opened_file
@@ -40,11 +39,11 @@ class Window:
 
 @dataclass(frozen=True)
 class TextRead:
-    """What was read of a text file, with the stamp of the file it came from."""
+    """What was read of a text file, with the stamp of the file; None when it was written to meanwhile."""
 
     window: Window
     encoding: Encoding
-    stamp: Stamp
+    stamp: Stamp | None
     size_bytes: int
 
 
@@ -53,25 +52,29 @@ def read_window(target: Target, *, offset: int, limit: int, limit_chars: int) ->
 
     Lines end at newline only; a CR before it is not part of the line. Raises OSError, ToolError.
     """
-    for _attempt in range(3):
-        with opened_file(target) as descriptor:
-            before = os.fstat(descriptor)
-            encoding = _detected(descriptor, before.st_size)
-            if encoding is None:
-                return None
-            hashing = hashlib.sha256() if before.st_size <= HASH_LIMIT_BYTES else None
-            collector = _Collector(offset, limit, limit_chars, encoding)
-            for chunk in _chunks(descriptor):
-                if hashing is not None:
-                    hashing.update(chunk)
-                if not collector.feed(chunk):
-                    break
-            window = collector.finish()
-            after = os.fstat(descriptor)
-        stamp = Stamp.of(before, hashing.hexdigest() if hashing else "")
-        if Stamp.of(after).identity == stamp.identity:
-            return TextRead(window, encoding, stamp, before.st_size)
-    raise ToolError(f"{target.shown} is being written by another program. Try again later.")
+    read = _read_once(target, offset, limit, limit_chars)
+    if read is not None and read.stamp is None:
+        return _read_once(target, offset, limit, limit_chars)
+    return read
+
+
+def _read_once(target: Target, offset: int, limit: int, limit_chars: int) -> TextRead | None:
+    with opened_file(target) as descriptor:
+        before = os.fstat(descriptor)
+        encoding = _detected(descriptor, before.st_size)
+        if encoding is None:
+            return None
+        hashing = hashlib.sha256() if before.st_size <= HASH_LIMIT_BYTES else None
+        collector = _Collector(offset, limit, limit_chars, encoding)
+        for chunk in _chunks(descriptor):
+            if hashing is not None:
+                hashing.update(chunk)
+            if not collector.feed(chunk):
+                break
+        after = os.fstat(descriptor)
+    stamp = Stamp.of(before, hashing.hexdigest() if hashing else "")
+    is_steady = Stamp.of(after).identity == stamp.identity
+    return TextRead(collector.finish(), encoding, stamp if is_steady else None, before.st_size)
 
 
 def read_head(target: Target, size: int) -> tuple[bytes, os.stat_result]:

@@ -14,9 +14,12 @@ _SEARCHED_LINES = 20_000
 _NEAR_RATIO = 0.6
 
 
-def missing_file(target: Target) -> str:
-    """Say that `target` does not exist, with up to three siblings of a similar name."""
-    near = near_names(target)
+def missing_file(target: Target, *, may_look: bool = False) -> str:
+    """Say that `target` does not exist, with up to three siblings of a similar name.
+
+    Outside the project only where the call `may_look` there: before it is approved, names would be given away.
+    """
+    near = near_names(target) if target.inside or may_look else []
     hint = f" Did you mean {', '.join(near)}?" if near else ""
     return f"{target.shown} does not exist.{hint}"
 

@@ -137,7 +137,7 @@ OPEN = [
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_place_of_secrets_is_known(name: str) -> None:
+def test_x19_place_of_secrets_is_known(name: str) -> None:
     assert is_secret(Path(name))
 
 

@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import time
@@ -87,7 +88,7 @@ def test_ed_04_untouched_file_is_not_taken_for_modified(data: bytes, files: File
     edit_of(files, "s.ini", data, "b", "B")
 
 
-def test_ed_07_latin_1_bytes_survive_an_ascii_edit(files: FileWorld) -> None:
+def test_ed_07_item_38_latin_1_bytes_survive_an_ascii_edit(files: FileWorld) -> None:
     data = b"x = 1;\n// caf\xe9 na\xefve\n"
 
     assert edit_of(files, "l1.c", data, "x = 1;", "x = 2;") == data.replace(b"1", b"2")
@@ -157,7 +158,7 @@ def test_ed_10_replacement_is_verbatim_on_the_tolerant_ways(data: str, old: str,
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o755, 0o2775])
-def test_ed_12_mode_survives(mode: int, files: FileWorld) -> None:
+def test_ed_12_item_38_mode_survives(mode: int, files: FileWorld) -> None:
     path = files.put(".env.local.txt", "TOKEN=abc\n", mode=mode)
     files.read_all(".env.local.txt")
 
@@ -411,7 +412,7 @@ def test_ed_26_patch_across_a_form_feed(files: FileWorld) -> None:
     assert path.read_bytes() == NASTY.replace(b"d", b"D")
 
 
-def test_h28_old_text_that_is_there_twice_is_refused_with_its_lines(files: FileWorld) -> None:
+def test_h28_a102_item_37_old_text_that_is_there_twice_is_refused_with_its_lines(files: FileWorld) -> None:
     said = refused(files, "a.txt", "x\ny\nx\n", "x", "z")
 
     assert "found 2 times" in said
@@ -422,7 +423,7 @@ def test_h28_overlapping_occurrences_are_two(files: FileWorld) -> None:
     assert "found 2 times" in refused(files, "a.txt", "aaa\n", "aa", "b")
 
 
-def test_h28_text_that_is_not_there_shows_what_is_near(files: FileWorld) -> None:
+def test_h28_item_37_text_that_is_not_there_shows_what_is_near(files: FileWorld) -> None:
     said = refused(files, "a.py", "def first():\n    return compute(1)\n", "return compute(2)", "x")
 
     assert "0 matches" in said
@@ -525,6 +526,56 @@ def test_edit_of_a_notebook_leaves_the_rest(files: FileWorld) -> None:
 
     assert not result.is_error, result.output
     assert path.read_bytes() == raw.replace(b"x = 1", b"x = 2")
+
+
+CELLS_LIST = """{
+ "cells": [
+  {
+   "cell_type": "code",
+   "source": [
+    "x = \\"ü\\"\\n",
+    "print(x)\\n",
+    "y = 1"
+   ],
+   "outputs": []
+  },
+  {
+   "cell_type": "code",
+   "source": [],
+   "outputs": []
+  }
+ ],
+ "nbformat": 4
+}
+"""
+CELLS_TEXT = '{"cells": [{"cell_type": "code", "source": "x = \\\\"ü\\\\"\\\\nprint(x)\\\\ny = 1"}], "nbformat": 4}'.replace(
+    "\\\\", "\\"
+)
+
+
+@pytest.mark.parametrize("raw", [CELLS_LIST, CELLS_TEXT], ids=["list", "text"])
+def test_rd_10_lines_of_a_cell_are_edited_as_they_were_shown(raw: str, files: FileWorld) -> None:
+    path = files.put("nb.ipynb", raw)
+    files.read_all("nb.ipynb")
+
+    result = files.run(
+        "edit", file_path="nb.ipynb", old_string='x = "ü"\nprint(x)', new_string='x = "ö"\nz = 2\nprint(x, z)'
+    )
+
+    assert not result.is_error, result.output
+    source = json.loads(path.read_text())["cells"][0]["source"]
+    assert "".join(source) == 'x = "ö"\nz = 2\nprint(x, z)\ny = 1'
+    assert isinstance(source, list) == (raw == CELLS_LIST)
+    if raw == CELLS_LIST:
+        assert path.read_text() == raw.replace("ü", "ö").replace(
+            '    "print(x)\\n",', '    "z = 2\\n",\n    "print(x, z)\\n",'
+        )
+
+
+def test_rd_10_edit_that_would_break_the_notebook_is_refused(files: FileWorld) -> None:
+    assert "would not be a notebook" in refused(
+        files, "nb.ipynb", CELLS_LIST, '"nbformat": 4', '"nbformat": '
+    )
 
 
 def test_ten_megabytes_are_edited_fast(files: FileWorld) -> None:

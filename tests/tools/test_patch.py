@@ -168,7 +168,7 @@ def test_h35_hunk_past_the_end_is_refused(files: FileWorld) -> None:
     assert "past the end" in refused(files, {"a.txt": numbers(3)}, hunk("a.txt", "@@ -9 +9 @@\n-nine\n+x\n"))
 
 
-def test_h35_missing_final_newline_stays_missing(files: FileWorld) -> None:
+def test_h35_item_38_missing_final_newline_stays_missing(files: FileWorld) -> None:
     after = applied(files, {"a.txt": "1\n2"}, hunk("a.txt", "@@ -1,2 +1,2 @@\n 1\n-2\n+two\n"))
 
     assert after["a.txt"] == "1\ntwo"

@@ -257,7 +257,7 @@ def test_rd_04_total_is_capped_and_says_where_to_go_on(files: FileWorld) -> None
     assert "(47 more lines, continue with offset=34)" in result.output
 
 
-def test_rd_04_line_of_exactly_2000_characters_is_whole(files: FileWorld) -> None:
+def test_h22_rd_04_line_of_exactly_2000_characters_is_whole(files: FileWorld) -> None:
     files.put("a.txt", "ü" * 2000 + "\n" + "ü" * 2001 + "\n")
 
     first, second = rows(read(files, "a.txt"))
@@ -441,6 +441,35 @@ def test_a50_summary_names_file_and_lines(files: FileWorld) -> None:
     assert (
         tool.compact_summary(tool.params_type(file_path="a.txt"), result) == "[read: a.txt, lines 1-10 of 30]"
     )
+
+
+def test_file_that_is_being_written_is_shown_but_does_not_count_as_read(
+    files: FileWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = files.put("app.log", "first\n")
+    real_pread = os.pread
+
+    def growing(descriptor: int, size: int, offset: int) -> bytes:
+        head = real_pread(descriptor, size, offset)
+        with path.open("ab") as log:
+            log.write(b"more\n")
+        return head
+
+    monkeypatch.setattr(os, "pread", growing)
+    result = read(files, "app.log")
+    monkeypatch.undo()
+
+    assert "first" in result.output
+    assert "another program is writing this file" in result.output
+    assert files.run("edit", file_path="app.log", old_string="first", new_string="x").is_error
+
+
+def test_names_outside_are_not_given_away_before_approval(files: FileWorld, tmp_path: Path) -> None:
+    (tmp_path / "secret1.txt").write_text("x")
+
+    result = files.run("edit", file_path="../secret2.txt", old_string="a", new_string="b")
+
+    assert "secret1" not in result.output
 
 
 def test_sparse_file_of_20_gigabytes_is_answered_at_once(files: FileWorld) -> None:

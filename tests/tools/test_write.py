@@ -271,7 +271,7 @@ def test_h_f2_flipping_a_folder_into_a_link_lets_nothing_out(files: FileWorld, t
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/agent-tui-test-x", "ln/x", "lnf", "real/../../x"])
-def test_h_f1_path_that_leads_out_is_asked_for_with_its_real_target(
+def test_x19_h_f1_path_that_leads_out_is_asked_for_with_its_real_target(
     name: str, files: FileWorld, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
@@ -476,7 +476,7 @@ def test_new_file_gets_the_usual_mode(files: FileWorld) -> None:
     assert mode_of(files.root / "a.txt") == mode_of(files.root / "b.txt")
 
 
-def test_bom_of_a_replaced_file_stays(files: FileWorld) -> None:
+def test_item_38_bom_of_a_replaced_file_stays(files: FileWorld) -> None:
     path = files.put("a.txt", b"\xef\xbb\xbfold\n")
     files.read_all("a.txt")
 
