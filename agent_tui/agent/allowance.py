@@ -16,20 +16,25 @@ AskContinue = Callable[[str], Awaitable[bool]]
 
 @dataclass
 class Allowance:
-    """Watches the caps of one agent. A cap that the person lifts is lifted by its own size again."""
+    """Watches the caps of one agent. A cap that the person lifts is lifted by its own size again.
+
+    `shared` says that the spending is the main agent's, whose caps hold for all of its sub-agents.
+    """
 
     teller: Teller
     limits: Limits = field(default_factory=Limits)
     spending: Spending = field(default_factory=Spending)
     ask: AskContinue | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
-        self.start()
+        if not self.shared:
+            self.start()
 
     def start(self) -> None:
         """Take over the caps of `limits` afresh."""
-        self._budget_usd = self.limits.max_budget_usd
-        self._budget_tokens = self.limits.max_tokens
+        self.spending.budget_usd = self.limits.max_budget_usd
+        self.spending.budget_tokens = self.limits.max_tokens
 
     async def reached(self, turn: Turn, info: ModelInfo) -> TurnStop | None:
         """Give the reason to end the turn before its next request, or None. Raises TurnStopped, AgentTuiError."""
@@ -41,11 +46,11 @@ class Allowance:
             if not await self.go_on(turn, f"{turn.rounds} rounds of tool calls were run in this turn."):
                 return "round_limit"
             turn.rounds_allowed += limits.max_rounds
-        used = total_tokens(self.spending.usage)
-        if self._budget_tokens and used >= self._budget_tokens:
-            if not await self.go_on(turn, f"{used:,} tokens of {self._budget_tokens:,} are used."):
+        used, budget = total_tokens(self.spending.usage), self.spending.budget_tokens
+        if budget and used >= budget:
+            if not await self.go_on(turn, f"{used:,} tokens of {budget:,} are used."):
                 return "budget"
-            self._budget_tokens = used + limits.max_tokens
+            self.spending.budget_tokens = used + limits.max_tokens
         return await self._money_reached(turn, info)
 
     async def go_on(self, turn: Turn, why: str) -> bool:
@@ -56,17 +61,17 @@ class Allowance:
         return await turn.switch.run(self.ask(f"{why} Go on?"))
 
     async def _money_reached(self, turn: Turn, info: ModelInfo) -> TurnStop | None:
-        spent, step = self.spending.usd, self.limits.max_budget_usd
-        if self._budget_usd is None or step is None:
+        spent, step, budget = self.spending.usd, self.limits.max_budget_usd, self.spending.budget_usd
+        if budget is None or step is None:
             return None
         if info.input_usd_per_mtok is None or info.output_usd_per_mtok is None or spent is None:
             raise AgentTuiError(
                 f"The price of {info.name!r} is not known, so a budget in USD cannot be kept; "
                 "limit tokens instead, or set its price."
             )
-        if spent < self._budget_usd:
+        if spent < budget:
             return None
-        if not await self.go_on(turn, f"${spent:.2f} of ${self._budget_usd:.2f} are spent."):
+        if not await self.go_on(turn, f"${spent:.2f} of ${budget:.2f} are spent."):
             return "budget"
-        self._budget_usd = spent + step
+        self.spending.budget_usd = spent + step
         return None

@@ -15,19 +15,25 @@ from agent_tui.protocol.tools import ToolCallOutcome, ToolSpec
 
 
 class Conversation:
-    """Messages in order. Only whole messages enter; compaction replaces all of them at once."""
+    """Messages in order. Only whole messages enter; compaction replaces all of them at once.
+
+    `call_ids` holds every id of a call that was given out; a sub-agent shares it with its main agent, since
+    approvals and panels know a call by its id alone.
+    """
 
     def __init__(
         self,
         messages: Sequence[UserMessage | AssistantMessage] = (),
         *,
         summaries: Mapping[str, str] | None = None,
+        call_ids: set[str] | None = None,
     ) -> None:
         self._messages: list[UserMessage | AssistantMessage] = list(messages)
         self.summaries: dict[str, str] = dict(summaries or {})
         self._measured_tokens = 0
         self._measured_count = 0
-        self._call_ids = {use.id for message in messages for use in uses_of(message)}
+        self.call_ids = set[str]() if call_ids is None else call_ids
+        self.call_ids.update(use.id for message in messages for use in uses_of(message))
         self._estimates = [message_tokens(message) for message in messages]
         self._estimate = sum(self._estimates)
         self._repaired: RepairedHistory | None = None
@@ -45,13 +51,13 @@ class Conversation:
         self._messages.append(message)
         self._estimates.append(message_tokens(message))
         self._estimate += self._estimates[-1]
-        self._call_ids.update(use.id for use in uses_of(message))
+        self.call_ids.update(use.id for use in uses_of(message))
 
     def with_new_ids(self, reply: AssistantMessage) -> AssistantMessage:
         """Give `reply` with ids of calls that never stood in this conversation; most servers send such ids."""
         if not uses_of(reply):
             return reply
-        taken = set(self._call_ids)
+        taken = set(self.call_ids)
         content: list[AssistantBlock] = []
         for block in reply.content:
             if isinstance(block, ToolUseBlock):

@@ -35,11 +35,17 @@ def total_tokens(usage: TokenUsage) -> int:
 
 
 class Spending:
-    """What a session has used so far. `usd` turns to None for good once a price was not known."""
+    """What a session has used so far, its sub-agents included, and how much it may use.
+
+    `usd` turns to None for good once a price was not known. The budgets are those in force: the caps of the limits,
+    raised each time the person lets it go on; None and 0 mean no cap.
+    """
 
     def __init__(self) -> None:
         self.usage = TokenUsage()
         self.usd: float | None = 0.0
+        self.budget_usd: float | None = None
+        self.budget_tokens = 0
 
     def add(self, usage: TokenUsage, info: ModelInfo) -> float | None:
         """Count one request and give its price in USD, None when not known."""

@@ -10,7 +10,7 @@ from agent_tui.agent.conversation import Conversation
 from agent_tui.agent.guard import LoopGuard
 from agent_tui.agent.guardrails import Guardrail, GuardrailChain
 from agent_tui.agent.history import Messages
-from agent_tui.agent.limits import Limits
+from agent_tui.agent.limits import Limits, Spending
 from agent_tui.agent.notes import note
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.requests import Requests
@@ -45,6 +45,7 @@ class Agent:
     `environment` gives the text that stands before the first prompt. `reminders` gives what the model must be told
     with the next prompt, such as that plan mode is on: the system prompt never changes. `summaries` are those of
     a restored session. `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream.
+    A sub-agent has a `parent`: they share what is spent, its caps, and the ids of calls.
     """
 
     def __init__(
@@ -69,15 +70,24 @@ class Agent:
         schema: JsonObject | None = None,
         reminders: Callable[[], Sequence[str]] = tuple,
         cut_wait_s: float = 1.0,
+        parent: "Agent | None" = None,
     ) -> None:
         self.session_id = session_id
         self.last_error: AgentTuiError | OSError | None = None
         self._environment = environment
         self._reminders = reminders
         self._turn: Turn | None = None
-        conversation = Conversation(history, summaries=summaries)
+        conversation = Conversation(
+            history, summaries=summaries, call_ids=parent.call_ids if parent is not None else None
+        )
         self._teller = Teller(conversation, journal, sink, origin)
-        self._allowance = Allowance(self._teller, limits or Limits(), ask=ask_continue)
+        self._allowance = Allowance(
+            self._teller,
+            limits or Limits(),
+            spending=parent.spending if parent is not None else Spending(),
+            ask=ask_continue,
+            shared=parent is not None,
+        )
         self._requests = Requests(
             provider=provider,
             teller=self._teller,
@@ -153,6 +163,16 @@ class Agent:
         return self._requests.system
 
     @property
+    def spending(self) -> Spending:
+        """What all requests have used so far, those of sub-agents included."""
+        return self._allowance.spending
+
+    @property
+    def call_ids(self) -> set[str]:
+        """The id of every call so far, those of sub-agents included."""
+        return self._teller.conversation.call_ids
+
+    @property
     def usage(self) -> TokenUsage:
         """Tokens of all requests so far."""
         return self._allowance.spending.usage
@@ -207,6 +227,12 @@ class Agent:
         self._turn.switch.press()
         if self._steps.in_round:
             self._steps.rounds.cancel()
+
+    def absorb(self, result: TurnResult) -> None:
+        """Count what a sub-agent of the running turn has used; the session's totals hold it already."""
+        if self._turn is not None:
+            self._turn.spent(result.usage, result.cost_usd)
+            self._turn.denied_unasked += result.denied_unasked
 
     async def compact(self, focus: str = "", *, summary: str = "") -> CompactionReport:
         """Replace older messages by a summary, by the model or the one given. Raises AgentTuiError while a turn runs."""
