@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.ui.approver import ScreenApprover
 from agent_tui.ui.palette import Palette
+from agent_tui.ui.screens.approval.grouping import Grouper
 from agent_tui.ui.screens.approval.round import Round
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
 from agent_tui.ui.screens.question import QuestionScreen
@@ -54,7 +56,7 @@ class Link:
 
     def make_round(self) -> Round:
         """Give an empty round that uses the program's clock."""
-        return Round(self._app.settings.clock)
+        return Round(Grouper(self.backend.workspace, Path.home()), self._app.settings.clock)
 
     def make_approval(self, round_: Round) -> ApprovalScreen:
         """Give a screen for a round."""

@@ -22,6 +22,9 @@ from tests.support.fake_backend import (
 from tests.support.screens import Clock, Stage, stage
 
 
+PROJECT = Path("/proj")
+
+
 def asking(workspace: Path, *requests, more=()) -> FakeBackend:
     return FakeBackend(workspace, script=[[approve(*requests), *more]])
 
@@ -393,8 +396,8 @@ async def test_taking_no_hunk_is_a_denial(workspace: Path) -> None:
         assert decided(here)["c1"][0] is Decision.DENY
 
 
-async def test_a_lasting_pattern_can_be_edited_and_counts_what_it_covers(workspace: Path) -> None:
-    async with stage(workspace, backend=asking(workspace, *mixed_round()), size=(120, 40)) as here:
+async def test_a_lasting_pattern_can_be_edited_and_counts_what_it_covers() -> None:
+    async with stage(PROJECT, backend=asking(PROJECT, *mixed_round()), size=(140, 40)) as here:
         await here.send("go")
         screen = await here.approval()
 
@@ -402,13 +405,40 @@ async def test_a_lasting_pattern_can_be_edited_and_counts_what_it_covers(workspa
         assert "covers 2 of 7" in screen.note
         await here.press(*["backspace"] * 3)
         await here.type("app.py)")
-        assert "covers 2 of 7" not in screen.note
+        assert "covers 1 of 7" in screen.note
         await here.press("enter")
         assert "Enter again stores it" in screen.note
         await here.press("enter", "x", "enter")
         await here.idle()
 
         assert decided(here)["c1"] == (Decision.ALLOW, Scope.SESSION, "Edit(/src/app.py)")
+
+
+async def test_a_pattern_that_is_wider_than_asked_says_so_and_one_that_misses_the_call_is_refused() -> None:
+    async with stage(PROJECT, backend=asking(PROJECT, *mixed_round()), size=(140, 40)) as here:
+        await here.send("go")
+        screen = await here.approval()
+
+        await here.press("p", "ctrl+u")
+        await here.type("Edit(/**)")
+        assert "WIDER" in screen.note
+        await here.press("ctrl+u")
+        await here.type("Edit(/docs/**)")
+        assert "covers 0 of 7" in screen.note
+        await here.press("enter")
+        assert "does not cover" in screen.note
+        assert states(screen)["c1"] == "open"
+
+
+async def test_the_row_of_a_permission_suggests_no_more_than_its_calls_need() -> None:
+    edits = [edit_request("c1", "src/a/x.py"), edit_request("c2", "src/a/y.py"), bash_request("c3")]
+    async with stage(PROJECT, backend=asking(PROJECT, *edits), size=(140, 40)) as here:
+        await here.send("go")
+        screen = await here.approval()
+
+        await here.press("tab", "p")
+
+        assert screen.text_written == "Edit(/src/a/**)"
 
 
 async def test_a_permission_is_decided_for_all_calls_that_need_it(workspace: Path) -> None:

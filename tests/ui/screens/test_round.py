@@ -1,13 +1,15 @@
 import asyncio
+from pathlib import Path
 
 from agent_tui.protocol.permissions import DecidedBy, Decision, PermissionKind, Scope
+from agent_tui.ui.screens.approval.grouping import Grouper
 from agent_tui.ui.screens.approval.round import Round, Row
 from tests.support.fake_backend import bash_request, edit_request, fetch_request, mixed_round, permission
 
 
 def round_of(*requests, now: float = 100.0) -> tuple[Round, asyncio.Event]:
     answered = asyncio.Event()
-    found = Round(lambda: now)
+    found = Round(Grouper(Path("/proj"), Path("/home/me")), lambda: now)
     found.append(requests, answered)
     return found, answered
 

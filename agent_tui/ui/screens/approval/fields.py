@@ -9,7 +9,7 @@ from typing import cast
 
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.permissions import Decision, Permission, Scope
-from agent_tui.ui.screens.approval.grouping import PermissionGroup, covers
+from agent_tui.ui.screens.approval.grouping import PermissionGroup
 from agent_tui.ui.screens.approval.labels import SCOPE_WORDS
 from agent_tui.ui.screens.approval.preview import arguments_of, command_of
 from agent_tui.ui.screens.approval.round import Round, Row
@@ -110,9 +110,15 @@ class Lasting:
             row.call_id
             for row in self.round_.rows
             for permission in row.request.permissions
-            if covers(pattern, permission)
+            if self.round_.grouper.covers(pattern, permission)
         }
         return len(hit), len(self.round_.rows)
+
+    def misses(self, pattern: str) -> bool:
+        """Tell whether the pattern covers nothing of what is being decided."""
+        target = self._target
+        members = target.members if isinstance(target, PermissionGroup) else ((target[0].call_id, target[1]),)
+        return not any(self.round_.grouper.covers(pattern, permission) for _, permission in members)
 
     def caption(self, text: str) -> str:
         """Say what Enter will do, with how many calls the pattern covers."""
@@ -122,9 +128,11 @@ class Lasting:
         scope = SCOPE_WORDS[self.scope]
         if self.confirming:
             return f"{verb} {text.strip()} for {scope}: Enter again stores it · Tab changes the scope · Esc leaves"
-        return (
-            f"{verb}{many} for {scope} · covers {hit} of {total} · Tab changes the scope · Enter · Esc leaves"
+        wider = (
+            " · WIDER than what was asked" if self.round_.grouper.is_wider(text.strip(), self.text) else ""
         )
+        covers = f"covers {hit} of {total}{wider}"
+        return f"{verb}{many} for {scope} · {covers} · Tab changes the scope · Enter · Esc leaves"
 
     def accept(self, pattern: str) -> bool:
         """Take the pattern of the present target; tell whether all are chosen."""

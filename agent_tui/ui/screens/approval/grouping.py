@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from agent_tui.permissions import batch
 from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest, Risk
 
 _ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
@@ -14,7 +16,7 @@ _ORDER = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
 class PermissionGroup:
     """One (kind, pattern) with the calls that need it. `members` are (call_id, permission) in model order.
 
-    A permission without a pattern stands for itself: its group is its exact target.
+    `pattern` is what "always" begins with; "" for a permission that stands for its exact target only.
     """
 
     kind: PermissionKind
@@ -38,19 +40,31 @@ def highest(permissions: Sequence[Permission]) -> Risk:
     return max((permission.risk for permission in permissions), key=_ORDER.index, default=Risk.LOW)
 
 
-def group(requests: Sequence[PermissionRequest]) -> list[PermissionGroup]:
-    """Give one group per (kind, pattern), in the order they are first needed."""
-    found: dict[tuple[PermissionKind, str, str], list[tuple[str, Permission]]] = {}
-    for request in requests:
-        for permission in request.permissions:
-            key = (permission.kind, permission.pattern, "" if permission.pattern else permission.target)
-            found.setdefault(key, []).append((request.call_id, permission))
-    return [
-        PermissionGroup(kind, pattern, target or members[0][1].target, tuple(members))
-        for (kind, pattern, target), members in found.items()
-    ]
+@dataclass(frozen=True)
+class Grouper:
+    """Reads patterns as the rules of `project` would; `home` is the user's folder."""
 
+    project: Path
+    home: Path
 
-def covers(pattern: str, permission: Permission) -> bool:
-    """Tell whether a grant of `pattern` also answers `permission`."""
-    return bool(pattern) and pattern == permission.pattern
+    def groups(self, requests: Sequence[PermissionRequest]) -> list[PermissionGroup]:
+        """Give one group per (kind, pattern), in the order they are first needed."""
+        known = {(r.call_id, p.id): p for r in requests for p in r.permissions}
+        return [
+            PermissionGroup(
+                row.kind,
+                row.suggested or row.pattern,
+                row.target,
+                tuple((call_id, known[call_id, permission_id]) for call_id, permission_id in row.members),
+            )
+            for row in batch.rows(requests, project=self.project)
+        ]
+
+    def covers(self, pattern: str, permission: Permission) -> bool:
+        """Tell whether a grant of `pattern` also answers `permission`."""
+        return batch.covers(pattern, permission, project=self.project, home=self.home)
+
+    def is_wider(self, pattern: str, suggested: str) -> bool:
+        """Tell whether an edited pattern reaches beyond the suggested one."""
+        row = batch.Row(PermissionKind.TOOL, suggested, "", (), Risk.LOW, suggested)
+        return batch.is_wider(pattern, row)

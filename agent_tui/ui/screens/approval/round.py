@@ -21,7 +21,7 @@ from agent_tui.protocol.permissions import (
     Scope,
     Verdict,
 )
-from agent_tui.ui.screens.approval.grouping import PermissionGroup, covers, group, highest
+from agent_tui.ui.screens.approval.grouping import Grouper, PermissionGroup, highest
 
 RowState = Literal["open", "partial", "allowed", "denied"]
 
@@ -98,8 +98,9 @@ class Row:
 class Round:
     """Rows in model order, appended to while the screen is open."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, grouper: Grouper, clock: Callable[[], float] = time.monotonic) -> None:
         self.rows: list[Row] = []
+        self.grouper = grouper
         self._clock = clock
 
     def append(self, requests: Sequence[PermissionRequest], answered: asyncio.Event) -> None:
@@ -123,7 +124,7 @@ class Round:
 
     def groups(self) -> list[PermissionGroup]:
         """Give the permissions of all rows, joined."""
-        return group([row.request for row in self.rows])
+        return self.grouper.groups([row.request for row in self.rows])
 
     def counts(self) -> tuple[int, int, int]:
         """Count (allowed, denied, undecided) rows."""
@@ -204,6 +205,8 @@ class Round:
 
     def _set(self, row: Row, permission: Permission, decision: Decision, scope: Scope, pattern: str) -> None:
         self._unset(row, permission)
+        if decision is Decision.ALLOW and not self.grouper.covers(pattern, permission):
+            scope = Scope.ONCE  # a pattern that was edited away from this call stores nothing for it
         row.decisions[permission.id] = PermissionDecision(
             permission_id=permission.id,
             decision=decision,
@@ -228,7 +231,7 @@ class Round:
             if decision is Decision.ALLOW and row.risk is Risk.HIGH and not row.looked_at:
                 continue
             for permission in row.request.permissions:
-                if permission.id not in row.decisions and covers(pattern, permission):
+                if permission.id not in row.decisions and self.grouper.covers(pattern, permission):
                     row.decisions[permission.id] = PermissionDecision(
                         permission_id=permission.id,
                         decision=decision,

@@ -1,0 +1,172 @@
+"""How the approval screen looks: its parts, what they show and how they share the room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.geometry import Size
+from textual.widgets import Static
+
+from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.screens.approval import labels
+from agent_tui.ui.screens.approval.grouping import PermissionGroup
+from agent_tui.ui.screens.approval.hints import Hints
+from agent_tui.ui.screens.approval.hunks import HunkChoice
+from agent_tui.ui.screens.approval.pane import Pane
+from agent_tui.ui.screens.approval.round import Round, Row
+from agent_tui.ui.widgets.editor import Field
+from agent_tui.ui.widgets.rows import Rows
+
+PaneName = Literal["calls", "permissions", "preview"]
+
+TINY_HEIGHT = 12
+_PLAIN_HEIGHT = 30
+_NARROW_WIDTH = 40
+_NAME_CELLS = 6
+
+
+@dataclass
+class Shown:
+    """What is shown now: the calls in their order, the joined permissions, and which pane has the cursor keys."""
+
+    order: list[Row]
+    groups: list[PermissionGroup]
+    pane: PaneName = "calls"
+    grouping: str = ""
+    hunks: HunkChoice | None = None
+
+
+class Face(Vertical):
+    """The frame with all parts. It decides nothing."""
+
+    def __init__(self, keys: Keymap) -> None:
+        super().__init__(classes="frame")
+        self._keys = keys
+        self.note_text = ""
+        self.title_line = Static("", classes="title", markup=False)
+        self.calls = Rows(classes="calls")
+        self.pane = Pane(classes="preview")
+        self.permissions = Rows(classes="permissions")
+        self._note = Static("", classes="note", markup=False)
+        self.field = Field(keys, ("field", "edit"))
+        self.hints = Hints()
+
+    def compose(self) -> ComposeResult:
+        """Lay out title, list and preview, permissions, note, field and keys."""
+        self.field.display = False
+        yield self.title_line
+        with Horizontal(classes="body"):
+            yield self.calls
+            yield self.pane
+        yield self.permissions
+        yield self._note
+        yield self.field
+        yield self.hints
+
+    def draw(self, round_: Round, shown: Shown, *, cursor: int | None = None) -> None:
+        """Show everything but the preview."""
+        self._draw_calls(shown, cursor)
+        if shown.hunks is not None:
+            self.permissions.set_rows(shown.hunks.rows())
+        else:
+            total = len(shown.groups)
+            self.permissions.set_rows([labels.group_row(group, round_, total) for group in shown.groups])
+        self._draw_title(round_)
+        self.draw_marks(shown)
+        self.draw_hints(round_, shown)
+
+    def _draw_calls(self, shown: Shown, cursor: int | None) -> None:
+        widest = max((len(labels.call_name(row)) for row in shown.order), default=4)
+        name_width = min(widest, _NAME_CELLS) if self.app.size.width >= _NARROW_WIDTH else 0  # pyright: ignore[reportUnknownMemberType] - Textual leaves its type open
+        rows = [
+            labels.call_row(row, name_width=name_width, group=labels.group_key(row, shown.grouping))
+            for row in shown.order
+        ]
+        self.calls.set_rows(rows, cursor=cursor)
+
+    def _draw_title(self, round_: Round) -> None:
+        width = max(10, self.screen.size.width - 4)
+        if len(round_.rows) == 1:
+            self.title_line.update(labels.single_headline(round_.rows[0], width))
+        else:
+            self.title_line.update(labels.headline(round_, width))
+
+    def current(self, shown: Shown) -> Row | None:
+        """Give the call under the cursor."""
+        return shown.order[self.calls.cursor] if 0 <= self.calls.cursor < len(shown.order) else None
+
+    def current_group(self, shown: Shown) -> PermissionGroup | None:
+        """Give the joined permission under the cursor."""
+        at = self.permissions.cursor
+        return shown.groups[at] if 0 <= at < len(shown.groups) else None
+
+    def draw_marks(self, shown: Shown) -> None:
+        """Mark what belongs together: the calls of a permission, or the permissions of a call."""
+        row, group = self.current(shown), self.current_group(shown)
+        calls: Sequence[int] = ()
+        needed: Sequence[int] = ()
+        if shown.hunks is None and shown.pane == "permissions" and group is not None:
+            calls = [index for index, one in enumerate(shown.order) if one.call_id in group.calls]
+        elif shown.hunks is None and row is not None:
+            needed = [index for index, one in enumerate(shown.groups) if row.call_id in one.calls]
+        self.calls.mark(calls)
+        self.permissions.mark(needed)
+        self.calls.set_class(shown.pane != "calls", "-blurred")
+        self.permissions.set_class(shown.pane != "permissions" and shown.hunks is None, "-idle")
+        self.pane.set_class(shown.pane == "preview", "-active")
+
+    def draw_hints(self, round_: Round, shown: Shown) -> None:
+        """Show the keys that matter now, the most important first."""
+        actions = (
+            self._hunk_actions() if shown.hunks is not None else self._actions(round_, self.current(shown))
+        )
+        self.hints.show([(self._keys.hint("approval", action), word, action) for action, word in actions])
+
+    @staticmethod
+    def _hunk_actions() -> list[tuple[str, str]]:
+        return [("toggle", "take or leave"), ("submit", "done"), ("escape", "back")]
+
+    @staticmethod
+    def _actions(round_: Round, row: Row | None) -> list[tuple[str, str]]:
+        single, decided = len(round_.rows) == 1, not round_.counts()[2]
+        return [
+            *([("submit", "Run it")] if decided and not single else []),
+            ("allow", "Allow"),
+            ("deny", "Deny"),
+            ("session", "Session"),
+            ("always", "Always allow"),
+            ("never", "Never"),
+            *([("hunks", "Hunks")] if row is not None and row.hunk_count > 1 else []),
+            ("comment", "Comment"),
+            ("edit", "Edit"),
+            *([] if single else [("allow_all", "Allow all"), ("deny_all", "Deny all")]),
+            *([] if decided or single else [("submit", "Submit")]),
+            ("why", "Why"),
+            ("full", "Full"),
+            ("escape", "Later"),
+        ]
+
+    def say(self, text: str) -> None:
+        """Show a sentence above the keys; "" takes it away."""
+        self.note_text = text
+        self._note.update(Content(text))
+        self._note.display = bool(text)
+
+    def fit(self, size: Size, *, single: bool, whole: bool) -> None:
+        """Choose the height: half the screen for one call, most of it for a round, all of a small one."""
+        if single and not whole and size.height >= _PLAIN_HEIGHT:
+            most = max(4, size.height // 2 - 6)
+            self.styles.height = min(max(self.pane.total, 1), most) + self._chrome
+        else:
+            self.styles.height = (
+                size.height if whole or size.height < _PLAIN_HEIGHT else int(size.height * 0.7)
+            )
+
+    @property
+    def _chrome(self) -> int:
+        return 4 + self._note.display + (max(1, self.field.size.height) if self.field.display else 0)
