@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_tui.sandbox.survey import MAX_REPOSITORIES, Survey, survey
+from agent_tui.sandbox.survey import Survey, survey
 
+# Mounts cost bubblewrap the square of their number: 300 of them 300 ms, 100 of them 40 ms.
+MAX_WRITABLE = 8
+MAX_PINNED = 40
 _READ_ONLY = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")
 _STUB = b".\n"
 _WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.MULTILINE)
@@ -33,36 +36,48 @@ class GitPins:
 def find_pins(workspace: Path, found: Survey | None = None) -> GitPins:
     """Work out the pins of `workspace` from what a survey found (default: a fresh one).
 
-    An absent hooks folder of a repository is created empty: only an existing path can be pinned.
+    An absent hooks folder of a repository is created empty: only an existing path can be pinned. Of many repositories
+    the nearest `MAX_WRITABLE` can be committed to; the next, up to `MAX_PINNED`, are read-only as a whole.
     """
     found = found or survey(workspace)
+    main, read_only = _git_directories(workspace, found)
     writable: list[Path] = []
-    read_only: list[Path] = []
-    main: list[Path] = []
-    for folder in found.git_folders[:MAX_REPOSITORIES]:
-        writable += _way_to(folder, workspace)
-        if _is_tangled(folder):
-            read_only.append(folder)  # a link would be replaced, not its target: nothing of it may be written
-            continue
-        writable.append(folder)
-        main += [folder, *_modules(folder)]
-    for pointer in found.git_files[:MAX_REPOSITORIES]:
-        writable += _way_to(pointer, workspace)
-        read_only.append(pointer)
-        linked = _linked(pointer, workspace)
-        writable += linked
-        main += linked
-    for folder in (path for link in found.git_links for path in _target(link, workspace)):
-        writable.append(folder)
-        main.append(folder)
-    for folder in found.bare[:MAX_REPOSITORIES]:
-        writable += _way_to(folder, workspace)
-        read_only += _parts(folder)
-    for folder in main:
+    for path in (*found.git_folders, *found.git_files, *found.bare)[:MAX_PINNED]:
+        writable += _way_to(path, workspace)
+    full, rest = main[:MAX_WRITABLE], main[MAX_WRITABLE:MAX_PINNED]
+    for folder in full:
         _make_hooks(folder)
         read_only += _parts(folder)
         read_only += [path for path in _named_in_config(folder) if _lies_in(path, workspace)]
-    return GitPins(_unique(writable), _unique(read_only), _unique(main))
+    read_only += [folder for folder in rest if _lies_in(folder, workspace)]
+    read_only += [part for folder in found.bare[:MAX_PINNED] for part in _parts(folder)]
+    writable += full
+    for folder in full:
+        writable += [parent for parent in folder.parents if _is_within_git(parent, full)]
+    outer_first = sorted(_unique(writable), key=lambda path: len(path.parts))
+    return GitPins(tuple(outer_first), _unique(read_only), _unique(full))
+
+
+def _is_within_git(path: Path, folders: Sequence[Path]) -> bool:
+    """Tell whether `path` lies on the way from a git directory to that of a submodule."""
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _git_directories(workspace: Path, found: Survey) -> tuple[list[Path], list[Path]]:
+    """Give the git directories, nearest first, and what is read-only of the rest."""
+    main: list[Path] = []
+    read_only: list[Path] = []
+    for folder in found.git_folders[:MAX_PINNED]:
+        if _is_tangled(folder):
+            read_only.append(folder)  # a link would be replaced, not its target: nothing of it may be written
+        else:
+            main += [folder, *_modules(folder)]
+    for pointer in found.git_files[:MAX_PINNED]:
+        read_only.append(pointer)
+        main += _linked(pointer, workspace)
+    for link in found.git_links[:MAX_PINNED]:
+        main += _target(link, workspace)
+    return list(dict.fromkeys(main)), read_only
 
 
 def _unique(paths: Sequence[Path]) -> tuple[Path, ...]:

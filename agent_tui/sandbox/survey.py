@@ -8,7 +8,6 @@ from pathlib import Path
 
 SKIPPED = frozenset({"node_modules", ".venv", "__pycache__", ".tox", ".mypy_cache"})
 MAX_SECONDS = 3.0
-MAX_REPOSITORIES = 100
 _HARMLESS_ENV = frozenset(
     {".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".envrc"}
 )

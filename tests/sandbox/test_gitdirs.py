@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.sandbox.gitdirs import CommonDirStubs, find_pins
+from agent_tui.sandbox.gitdirs import MAX_WRITABLE, CommonDirStubs, find_pins
 from agent_tui.sandbox.survey import survey
 
 
@@ -19,7 +19,8 @@ def test_nested_repositories_are_pinned_too(workspace: Path) -> None:
     pins = find_pins(workspace)
 
     assert set(pins.main) == {outer, inner}
-    assert pins.writable == (outer, workspace / "vendor", workspace / "vendor/lib", inner)
+    assert set(pins.writable) == {outer, workspace / "vendor", workspace / "vendor/lib", inner}
+    assert pins.writable.index(workspace / "vendor") < pins.writable.index(inner)
     assert {outer / "hooks", outer / "config", inner / "hooks", inner / "config"} <= set(pins.read_only)
 
 
@@ -165,3 +166,26 @@ def test_env_files_are_found_and_examples_are_not(workspace: Path, name: str) ->
 def test_search_that_takes_too_long_says_that_it_is_not_complete(workspace: Path) -> None:
     assert survey(workspace).complete
     assert not survey(workspace, max_seconds=-1).complete
+
+
+def test_of_many_repositories_the_nearest_can_be_written_and_the_rest_is_read_only(workspace: Path) -> None:
+    for number in range(MAX_WRITABLE + 2):
+        git = workspace / f"n{number:02}" / ".git"
+        for folder in (git / "objects", git / "refs"):
+            folder.mkdir(parents=True)
+        (git / "HEAD").touch()
+
+    pins = find_pins(workspace)
+
+    rest = [path for path in pins.read_only if path.name == ".git"]
+    assert (len(pins.main), len(rest)) == (MAX_WRITABLE, 2)
+    assert not set(pins.main) & set(rest)
+
+
+def test_way_to_the_git_directory_of_a_submodule_is_pinned(workspace: Path) -> None:
+    git = init(workspace)
+    module = git / "modules/deep/sub"
+    (module / "objects").mkdir(parents=True)
+    (module / "HEAD").touch()
+
+    assert {git / "modules", git / "modules/deep", module} <= set(find_pins(workspace).writable)
