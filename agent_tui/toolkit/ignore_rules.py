@@ -15,6 +15,7 @@ IGNORE_NAME = ".gitignore"
 IGNORE_LIMIT_BYTES = 1 << 20
 _CONFIG_LINE = re.compile(r"^\s*excludesfile\s*=\s*(.+?)\s*$", re.IGNORECASE)
 _CONFIG_SECTION = re.compile(r"^\s*\[\s*([^\]\s\"]+)")
+_TAIL = re.compile(r"[ \t]+$")  # git strips blanks at the end, but no tab and nothing before one
 _POSIX_CLASSES = {
     "[:alnum:]": "0-9A-Za-z",
     "[:alpha:]": "A-Za-z",
@@ -66,7 +67,7 @@ def _as_bytes(path: str) -> str:
 
 
 def _rule(line: str) -> _Rule | None:
-    line = line.removesuffix("\r")
+    line = _TAIL.sub(lambda found: found[0].replace("\t", "[\t]"), line.removesuffix("\r"))
     for posix, plain in _POSIX_CLASSES.items():
         line = line.replace(posix, plain)
     try:

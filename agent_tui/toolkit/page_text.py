@@ -21,6 +21,16 @@ DROPPED = (
     "dialog",
 )
 ASIDE = ("nav", "aside", "footer")
+IMPLIED_END = {
+    "li": ("li",),
+    "p": ("p",),
+    "dt": ("dt", "dd"),
+    "dd": ("dt", "dd"),
+    "tr": ("tr", "td", "th"),
+    "td": ("td", "th"),
+    "th": ("td", "th"),
+}
+LIFT_LIMIT = 5_000
 MAIN_MIN_CHARS = 200
 MAX_DEPTH = 150
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
@@ -38,6 +48,7 @@ def convert(html: str, url: str, wanted: str) -> str:
         comment.extract()
     for tag in soup.find_all(DROPPED):
         tag.decompose()
+    _close_implied(soup)
     main = _main_part(soup)
     if wanted == "text" or _is_deep(main):
         body = main.get_text("\n")
@@ -49,6 +60,16 @@ def convert(html: str, url: str, wanted: str) -> str:
     )
     body = _BLANK_LINES.sub("\n\n", converter.convert_soup(main)).strip()
     return f"# {title}\n\n{body}" if title and not body.startswith("# ") else body
+
+
+def _close_implied(soup: BeautifulSoup) -> None:
+    """Lift elements out of those that they end in HTML without an end tag, as `<li>one<li>two`."""
+    tags = soup.find_all(list(IMPLIED_END))
+    if len(tags) > LIFT_LIMIT:
+        return  # each lift looks through its new neighbours: 20,000 of them take a minute
+    for tag in tags:
+        while tag.parent is not None and tag.parent.name in IMPLIED_END[tag.name]:
+            tag.parent.insert_after(tag)
 
 
 def _main_part(soup: BeautifulSoup) -> Tag:

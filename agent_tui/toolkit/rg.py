@@ -12,7 +12,7 @@ from typing import Any
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.file_filter import FileFilter
 from agent_tui.toolkit.globbing import expand_braces
-from agent_tui.toolkit.ignore_rules import IGNORE_NAME, Surroundings, surroundings
+from agent_tui.toolkit.ignore_rules import IGNORE_LIMIT_BYTES, IGNORE_NAME, Surroundings, surroundings
 from agent_tui.toolkit.matching import FileHits, Found, Line, Query, Window, with_context
 from agent_tui.toolkit.process import Captured, capture
 
@@ -29,6 +29,7 @@ _COMMON = (
     "--no-require-git",
     "--color=never",
 )
+_NOT_FOR_RG = re.compile(rb"\[:\w+:\]|[\t\\] *\r?$", re.MULTILINE)
 # To rg, `?` and classes are about bytes; only what is sure to mean the same is left to it.
 _SIMPLE_GLOB = re.compile(r"[\w.*+@,= ~-]+")
 # A brace that cannot be a count stands for itself in most engines, not in rg's.
@@ -54,9 +55,23 @@ def _place(base: Path, workspace: Path) -> _Place:
     where = surroundings(base, workspace)
     if where.git_root is None and any((folder / IGNORE_NAME).exists() for folder in where.parents):
         raise RgCannot("ignore files above, and no work tree that bounds them")
+    if any(_reads_otherwise(path) for path in (*_files_above(where), base / IGNORE_NAME)):
+        raise RgCannot("an ignore file holds what rg reads otherwise than git")
     cwd = where.git_root or base
     below = base.relative_to(cwd).as_posix()
     return _Place(cwd, "./" if below == "." else f"./{below}/", tuple(_ignore_flags(where)))
+
+
+def _files_above(where: Surroundings) -> Iterator[Path]:
+    yield from (path for path in (where.user_file, where.exclude_file) if path is not None)
+    yield from (folder / IGNORE_NAME for folder in where.parents)
+
+
+def _reads_otherwise(path: Path) -> bool:
+    try:
+        return path.is_file() and _NOT_FOR_RG.search(path.read_bytes()[:IGNORE_LIMIT_BYTES]) is not None
+    except OSError:
+        return False
 
 
 def _ignore_flags(where: Surroundings) -> Iterator[str]:

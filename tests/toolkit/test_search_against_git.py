@@ -52,22 +52,21 @@ LINES = [
     "/",
     "é",
     "??",
-    "[[:alpha:]]*",
     "a**",
     "**/*.tmp",
     "!**/b",
     "foo/*/",
-    "x.tmp\t",
-    "tail\\",
     "[",
 ]
+# rg reads these otherwise: in the files known beforehand they are noticed and our own search answers.
+ODD = [*LINES, "[[:alpha:]]*", "x.tmp\t", "tail\\", "foo \t "]
 paths = st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4), min_size=1, max_size=25)
 ignores = st.dictionaries(
     st.sampled_from(["", "a/", "foo/", "a/b/", "build/"]),
     st.lists(st.sampled_from(LINES), min_size=1, max_size=6),
     max_size=3,
 )
-extra = st.lists(st.sampled_from(LINES), max_size=3)
+extra = st.lists(st.sampled_from(ODD), max_size=3)
 
 
 def git(folder: Path, *arguments: str) -> list[str]:
