@@ -12,7 +12,9 @@ TIMEOUT_S = 5.0
 LIMIT_BYTES = 120_000
 
 
-async def matching_lines(path: str, pattern: str, *, start: int, end: int) -> str:
+async def matching_lines(
+    path: str, pattern: str, *, start: int, end: int, timeout_s: float = TIMEOUT_S
+) -> str:
     """Give the lines of bytes `start` to `end` of `path` that match `pattern`, "" when there is no file.
 
     Raises ToolError for an invalid expression and for one that does not end.
@@ -22,11 +24,11 @@ async def matching_lines(path: str, pattern: str, *, start: int, end: int) -> st
     argv = [sys.executable, "-I", "-S", str(SCRIPT), path, str(start), str(end), pattern]
     try:
         answer = await capture(
-            argv, cwd=Path("/"), env={"PATH": os.defpath}, timeout_s=TIMEOUT_S, limit_bytes=LIMIT_BYTES
+            argv, cwd=Path("/"), env={"PATH": os.defpath}, timeout_s=timeout_s, limit_bytes=LIMIT_BYTES
         )
     except TimeoutError as error:
         raise ToolError(
-            f"The pattern {pattern!r} took longer than {TIMEOUT_S:.0f} s; use a simpler one."
+            f"The pattern {pattern!r} took longer than {timeout_s:.0f} s; use a simpler one."
         ) from error
     except (OSError, ValueError) as error:
         raise ToolError(f"The pattern {pattern!r} could not be used: {error}") from error
