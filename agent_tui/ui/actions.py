@@ -57,6 +57,8 @@ class AppActions:
             "top": transcript.go_home,
             "bottom": transcript.go_end,
             "search": self._search_screen,
+            "next_match": lambda: self._go_to_match(1),
+            "previous_match": lambda: self._go_to_match(-1),
             "redraw": self._redraw,
             "suspend": self._suspend,
             "models": lambda: self._work(self._pick_model()),
@@ -241,7 +243,17 @@ class AppActions:
         if not hits:
             self._app.status.show_hint(f"{text!r} is not in the conversation")
             return
-        self._app.transcript.next_match(-1)
+        self._go_to_match(0)
+
+    def _go_to_match(self, step: int) -> None:
+        transcript = self._app.transcript
+        if not transcript.matches:
+            self.perform("search")
+            return
+        at = transcript.next_match(step)
+        following = self._app.keys.hint("global", "next_match")
+        where = f"{at} of {len(transcript.matches)}"
+        self._app.status.show_hint(f"{transcript.needle!r}: {where} · {following} next · Esc ends")
 
     def refresh_status(self) -> None:
         """Read the status line's facts again."""
@@ -281,6 +293,7 @@ class AppActions:
         app = self._app
         if app.transcript.needle:
             app.transcript.search("")
+            app.status.show_hint("")
         elif self.busy:
             if app.link is not None and app.link.approver.pending:
                 app.link.approver.deny_all()
@@ -410,14 +423,18 @@ class AppActions:
     # The editor outside
 
     def _edit_outside(self) -> None:
+        text = self.edit_outside(self._app.prompt.expanded)
+        if text is not None:
+            self._app.prompt.put(text)
+
+    def edit_outside(self, text: str) -> str | None:
+        """Let the person's own editor change a text; None when there is none or it failed."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not editor:
-            self.notice("warning", "Set VISUAL or EDITOR to edit the prompt outside.")
-            return
-        prompt = self._app.prompt
-        text = self._run_editor(shlex.split(editor), prompt.expanded)
-        if text is not None:
-            prompt.put(text.rstrip("\n"))
+            self.notice("warning", "Set VISUAL or EDITOR to edit a text outside.")
+            return None
+        edited = self._run_editor(shlex.split(editor), text)
+        return None if edited is None else edited.rstrip("\n")
 
     def _run_editor(self, command: Sequence[str], text: str) -> str | None:
         with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:

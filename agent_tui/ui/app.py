@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from agent_tui.ui.link import Link
 
 TWICE_S = 2.0
+FOCUS_CLICK_S = 0.2
 
 
 class AgentApp(App[int], inherit_bindings=False):
@@ -86,6 +87,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.notifier = Notifier(self, self.settings.notify)
         self._armed_by = ""
         self._last_key_at = 0.0
+        self.focused_at = float("-inf")
         self._last_escape_at = float("-inf")
         self._link: Link | None = None
         self.crash_message = ""
@@ -140,6 +142,7 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Paint, then begin to load the core."""
+        self.watch(self.transcript, "new_messages", self.show_below, init=False)
         for level, text in self._start_notices:
             self.notice(level, text)
         self.call_after_refresh(lambda: self.run_worker(self._load(), group="load", exit_on_error=False))
@@ -221,6 +224,8 @@ class AgentApp(App[int], inherit_bindings=False):
 
     async def on_event(self, event: events.Event) -> None:
         """See every key first: any key but a repeat of the same one takes back "press again to quit"."""
+        if isinstance(event, events.AppFocus):
+            self.focused_at = self.settings.clock()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._last_key_at = self.settings.clock()
             if self._armed_by and event.key != self._armed_by:
@@ -388,7 +393,11 @@ class AgentApp(App[int], inherit_bindings=False):
         """Say how many blocks came below what is on screen."""
         self.below.display = count > 0
         noun = "message" if count == 1 else "messages"
-        self.below.update(Content(f"↓ {count} new {noun}"))
+        self.below.update(Content(f"↓ {count} new {noun}, {self.keys.hint('global', 'bottom')} goes there"))
+
+    def just_focused(self) -> bool:
+        """Tell whether the terminal got its focus a moment ago: such a click only wanted the window."""
+        return self.settings.clock() - self.focused_at < FOCUS_CLICK_S
 
 
 def _import_link() -> type[Link]:

@@ -31,6 +31,8 @@ _NAMES = {
     "delete": "Del",
     "underscore": "_",
     "backslash": "\\",
+    "f1": "F1",
+    "f3": "F3",
 }
 
 

@@ -43,7 +43,11 @@ class Link:
                 answer.set_result(result)
 
         screen = QuestionScreen(
-            self._app.keys, questions, clock=self._app.settings.clock, grace_s=self._app.settings.grace_s
+            self._app.keys,
+            questions,
+            clock=self._app.settings.clock,
+            grace_s=self._app.settings.grace_s,
+            palette=self._app.palette,
         )
         self._app.push_screen(screen, answered)
         self._app.attention("A question waits for your answer")
@@ -92,6 +96,14 @@ class Link:
     def lower_approval(self) -> None:
         """Keep the round pending behind the banner."""
         self.approver.lower()
+
+    def just_focused(self) -> bool:
+        """Tell whether the terminal got its focus a moment ago."""
+        return self._app.just_focused()
+
+    def edit_outside(self, text: str) -> str | None:
+        """Let the person's own editor change a text; None when it could not."""
+        return self._app.actions.edit_outside(text)
 
     def palette_now(self) -> Palette:
         """Give the colours in force."""

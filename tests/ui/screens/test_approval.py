@@ -21,7 +21,6 @@ from tests.support.fake_backend import (
 )
 from tests.support.screens import Clock, Stage, stage
 
-
 PROJECT = Path("/proj")
 
 

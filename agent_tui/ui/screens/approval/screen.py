@@ -39,6 +39,14 @@ class ApprovalControl(Protocol):
         """Keep the round pending behind the banner."""
         ...
 
+    def just_focused(self) -> bool:
+        """Tell whether the terminal got its focus a moment ago: a click then decides nothing."""
+        ...
+
+    def edit_outside(self, text: str) -> str | None:
+        """Let the person's own editor change a text; None when it could not."""
+        ...
+
     def palette_now(self) -> Palette:
         """Give the colours in force."""
         ...
@@ -156,7 +164,7 @@ class ApprovalScreen(Dialog[None]):
     def on_hints_clicked(self, event: Hints.Clicked) -> None:
         """Do what a key would do."""
         event.stop()
-        if self._clock() - self._opened_at >= self._grace_s:
+        if self._clock() - self._opened_at >= self._grace_s and not self._control.just_focused():
             self.act(event.action)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
@@ -414,6 +422,11 @@ class ApprovalScreen(Dialog[None]):
     def on_editor_act(self, event: Editor.Act) -> None:
         """Accept or leave what is written."""
         event.stop()
+        if event.action == "outside":
+            text = self._control.edit_outside(self._face.field.text)
+            if text is not None:
+                self._face.field.put(text)
+            return
         outcome = self._writer.act(event.action)
         if outcome is not None:
             self.set_focus(None)
