@@ -43,6 +43,22 @@ lines are usually enough. Markdown is rendered; put commands and code in fences 
 - Messages in <system-note> come from the program, not from the person.
 """
 
+_SUBAGENT = """\
+# Your part
+You are a sub-agent: another agent gave you one piece of work and sees nothing of yours but your last message. Do that \
+piece and nothing beside it. Nobody can answer you; where something is unclear, decide and say what you assumed. Your \
+last message is the report: what you found or did, places as path:line, what failed and what is left. No more than it needs.
+"""
+_READS_ONLY = "You cannot change anything here; report what should be changed instead.\n"
+
+
+def subagent_prompt(
+    words: str = "", *, skills: Sequence[tuple[str, str]] = (), may_change: bool = True
+) -> str:
+    """Give the system prompt of a sub-agent; `words` stand in the place of ours."""
+    part = _SUBAGENT if may_change else _SUBAGENT + _READS_ONLY
+    return system_prompt(replace=words, skills=skills, extra=part)
+
 
 def system_prompt(
     *,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.encoding import Filler, Slimmer, as_object
 from agent_tui.sessions.frames import (
+    FORMAT_VERSION,
     Damage,
     Frames,
     Json,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:  # these pull in pydantic, which costs 110 ms of CPU before th
 
 PROMPT_RETURNED = "prompt_returned"
 _CLOSE_TIMEOUT_S = 2.0
+_CHILD_CHARS = 48
 
 
 class Session:
@@ -69,6 +72,7 @@ class Session:
         self._frames = frames
         self._leaf = active_leaf(frames.records) if frames else ""
         self._before_turn = self._leaf
+        self._redact = redact
         self._slimmer = Slimmer(redact, blobs.put if file else None)
         self._thread = OwnedThread(f"session-{session_id[:8]}")
 
@@ -94,6 +98,34 @@ class Session:
                 if os.access(self._data_dir, os.W_OK):
                     return self._data_dir
         return Path(tempfile.mkdtemp(prefix="agent-tui-"))
+
+    def child(self, call_id: str, *, name: str) -> "Session":
+        """Begin the transcript of a sub-agent: a file of the same kind in this session's folder, gone with it.
+
+        It is kept in memory when this session is. It is in no list of sessions.
+        """
+        stem = re.sub(r"[^A-Za-z0-9_-]", "_", call_id)[:_CHILD_CHARS]
+        folder = self.data_dir / "agents"
+        header: RawRecord = {
+            "type": "header",
+            "id": f"h{os.urandom(4).hex()}",
+            "at": round(time.time(), 3),
+            "version": FORMAT_VERSION,
+            "session_id": f"{stem}-{os.urandom(3).hex()}",
+            "workspace": str(self.workspace),
+            "name": name,
+        }
+        child_id = text_of(header, "session_id")
+        return Session(
+            session_id=child_id,
+            workspace=self.workspace,
+            file=SessionFile(folder / f"{child_id}.jsonl", self.notices.append) if self._file else None,
+            blobs=Blobs(folder / "blobs"),
+            redact=self._redact,
+            data_dir=None,
+            name=name,
+            header=header,
+        )
 
     async def user_message(self, message: "UserMessage", *, turn_id: str, text: str) -> None:
         """Record a prompt; on disk when it returns."""

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _MIN_PREFIX_CHARS = 4
 
+BLOBS = "blobs"
+CHECKPOINTS = "checkpoints"
+"""Where below the root the contents of checkpoints are kept."""
+
 
 def project_folder(workspace: Path) -> str:
     """Give the name of the folder that holds a workspace's sessions: readable, and unique by its real path."""
@@ -62,7 +66,7 @@ class SessionStore:
 
     def __init__(self, root: Path, *, redact: Callable[[str], str] | None = None) -> None:
         self.root = root
-        self.blobs = Blobs(root / "blobs")
+        self.blobs = Blobs(root / BLOBS)
         self._redact = redact or Redactor()
 
     def create(self, workspace: Path, *, session_id: str = "", name: str = "") -> Session:
@@ -292,7 +296,7 @@ class SessionStore:
         except OSError:
             return
         for name in names:
-            if name != "blobs":
+            if name not in (BLOBS, CHECKPOINTS):
                 yield self.root / name
 
     def _read(self, path: Path) -> Frames:

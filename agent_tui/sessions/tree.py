@@ -83,6 +83,34 @@ def redo_target(records: Sequence[RawRecord]) -> str | None:
                 undone.clear()
             leaf = text_of(record, "target")
         elif kind not in META_TYPES:
-            undone.clear()
+            if kind != "checkpoint":  # putting files back leaves one
+                undone.clear()
             leaf = text_of(record, "id")
     return undone[-1] if undone else None
+
+
+def files_before(records: Sequence[RawRecord], entry_id: str) -> str | None:
+    """Give the tree of the files as they were before the prompt `entry_id`; None when nothing was changed since.
+
+    That is the first checkpoint after it on the active path: it was taken just before the first change.
+    """
+    after = False
+    for record in active_path(records):
+        after = after or record.get("id") == entry_id
+        if after and record.get("type") == "checkpoint":
+            return text_of(record, "tree")
+    return None
+
+
+def files_at(records: Sequence[RawRecord], entry_id: str) -> str | None:
+    """Give the tree of the files as the agent left them at the entry `entry_id`; None when none was taken."""
+    for record in reversed(active_path(records, entry_id)):
+        if record.get("type") == "checkpoint":
+            return text_of(record, "tree")
+    return None
+
+
+def last_files(records: Sequence[RawRecord]) -> str:
+    """Give the tree of the newest checkpoint in the file, on whatever branch: the last state the agent knew."""
+    trees = [text_of(record, "tree") for record in records if record.get("type") == "checkpoint"]
+    return trees[-1] if trees else ""

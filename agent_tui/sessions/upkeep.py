@@ -13,7 +13,8 @@ from agent_tui.sessions.frames import META_TYPES, RawRecord, read_frames, text_o
 from agent_tui.sessions.info import SessionInfo
 from agent_tui.sessions.lock import SessionLock
 from agent_tui.sessions.restore import read_records
-from agent_tui.sessions.store import SessionStore
+from agent_tui.sessions.store import CHECKPOINTS, SessionStore
+from agent_tui.sessions.trees import TreeStore
 
 _DAY_S = 86_400
 
@@ -73,13 +74,15 @@ def collect_garbage(store: SessionStore, *, dry_run: bool = False) -> Removed:
 
     A text that was stored within the last hour stays: its record may be on its way.
     """
-    used = {name for path in store.paths() for name in _blobs_of(read_frames(path.read_bytes()).records)}
-    young = time.time() - 3600
-    blobs = [
-        path
-        for name in store.blobs.names()
-        if name not in used and (path := store.blobs.path(name)).stat().st_mtime < young
-    ]
+    checkpoints = Blobs(store.root / CHECKPOINTS)
+    trees, used, states = TreeStore(checkpoints), set[str](), set[str]()
+    for path in store.paths():
+        records = read_frames(path.read_bytes()).records
+        used.update(_blobs_of(records))
+        for record in records:
+            if record.get("type") == "checkpoint":
+                states |= trees.references(text_of(record, "tree"))
+    blobs = [*_unused(store.blobs, used), *_unused(checkpoints, states)]
     leftovers = list(_leftovers(store))
     size = sum(path.stat().st_size for path in blobs)
     if not dry_run:
@@ -91,6 +94,14 @@ def collect_garbage(store: SessionStore, *, dry_run: bool = False) -> Removed:
             else:
                 path.unlink(missing_ok=True)
     return Removed(len(blobs), len(leftovers), size)
+
+
+def _unused(blobs: Blobs, used: set[str]) -> Iterator[Path]:
+    young = time.time() - 3600
+    for name in blobs.names():
+        path = blobs.path(name)
+        if name not in used and path.stat().st_mtime < young:
+            yield path
 
 
 def _blobs_of(records: Iterable[RawRecord]) -> Iterator[str]:

@@ -1,0 +1,127 @@
+"""The child process that reads and restores files: one JSON request a line on stdin, one answer a line on stdout.
+
+Started as `python -I -m agent_tui.agent.checkpoint_worker ROOT BLOBS`; ends when stdin ends.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import cast
+
+from agent_tui.agent.file_state import Difference, FileState
+from agent_tui.sessions.blobs import Blobs
+from agent_tui.sessions.encoding import as_object
+from agent_tui.sessions.frames import Json, RawRecord, text_of
+from agent_tui.sessions.trees import FILE, Entry, Tree
+
+
+def main(root: Path, blobs: Path) -> int:
+    """Serve requests until stdin ends."""
+    worker = _Worker(root, Blobs(blobs))
+    for line in sys.stdin:
+        try:
+            answer = worker.answer(as_object(cast("Json", json.loads(line))))
+        except (OSError, ValueError) as error:
+            answer = {"error": str(error)}
+        sys.stdout.write(f"{json.dumps(answer)}\n")
+        sys.stdout.flush()
+    return 0
+
+
+class _Worker:
+    """Answers requests about one workspace."""
+
+    def __init__(self, root: Path, blobs: Blobs) -> None:
+        self._state = FileState(root, blobs)
+        self._blobs = blobs
+        self._last: tuple[str, Tree] | None = None
+
+    def answer(self, request: RawRecord) -> RawRecord:
+        """Do what `op` asks for."""
+        self._state.extra.update(_strings(request.get("extra")))
+        match request.get("op"):
+            case "take":
+                return self._take()
+            case "plan":
+                _, found, lost = self._plan(request)
+                return {"lost": lost, "differences": [_shown(difference) for difference in found]}
+            case "restore":
+                return self._restore(request)
+            case "compare":
+                return self._compare(text_of(request, "tree"), text_of(request, "other"))
+            case _:
+                return {"error": "unknown request"}
+
+    def _take(self) -> RawRecord:
+        before = self._last
+        name, tree = self._state.read()
+        self._last = (name, tree)
+        changed: list[str] = []
+        if before is not None and before[0] != name:
+            paths = {*before[1].entries, *tree.entries}
+            changed = sorted(p for p in paths if before[1].entries.get(p) != tree.entries.get(p))
+        return {
+            "tree": name,
+            "changed": cast("Json", changed),
+            "uncovered": cast("Json", tree.uncovered),
+            "capped": tree.capped,
+            "files": len(tree.entries),
+        }
+
+    def _plan(self, request: RawRecord) -> tuple[str, list[Difference], bool]:
+        name, now = self._state.read()
+        self._last = (name, now)
+        then = self._state.tree(text_of(request, "tree"))
+        last = self._state.tree(text_of(request, "last")) if request.get("last") else None
+        if then is None:
+            return name, [], True
+        return name, self._state.differences(now, then, last), False
+
+    def _restore(self, request: RawRecord) -> RawRecord:
+        before, found, lost = self._plan(request)
+        allowed = set(_strings(request.get("allowed")))
+        only = _strings(request.get("only"))
+        if only:
+            found = [difference for difference in found if difference.path in set(only)]
+        left = self._state.apply(found, allowed)
+        name, tree = self._state.read()
+        self._last = (name, tree)
+        skipped = {path for path, _ in left}
+        return {
+            "lost": lost,
+            "before": before,
+            "tree": name,
+            "changed": [d.path for d in found if d.path not in skipped],
+            "left": [[path, why] for path, why in left],
+        }
+
+    def _compare(self, name: str, other: str) -> RawRecord:
+        one, two = self._state.tree(name), self._state.tree(other)
+        if one is None or two is None:
+            return {"lost": True, "differences": []}
+        paths = sorted({*one.entries, *two.entries})
+        found = [Difference(p, one.entries.get(p), two.entries.get(p)) for p in paths]
+        return {"lost": False, "differences": [_shown(d) for d in found if d.now != d.then]}
+
+
+def _shown(difference: Difference) -> RawRecord:
+    return {
+        "path": difference.path,
+        "now": _entry(difference.now),
+        "then": _entry(difference.then),
+        "conflict": difference.conflict,
+    }
+
+
+def _entry(entry: Entry | None) -> Json:
+    if entry is None:
+        return None
+    return {"kind": "file" if entry.kind == FILE else "link", "mode": entry.mode, "ref": entry.ref}
+
+
+def _strings(value: Json) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))

@@ -1,0 +1,212 @@
+"""Checkpoints of a workspace's files, taken and put back by a child process that never holds up the screen."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.sessions.blobs import Blobs
+from agent_tui.sessions.encoding import as_object, as_objects
+from agent_tui.sessions.frames import Json, RawRecord, text_of
+
+TIMEOUT_S = 600.0
+_ANSWER_LIMIT_BYTES = 256 * 1024 * 1024
+_END_TIMEOUT_S = 2.0
+
+
+class CheckpointError(AgentTuiError):
+    """A checkpoint cannot be taken or put back; the files stay as they are."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A state of the files. `changed` are the paths that differ from the checkpoint before (empty for the first),
+    `uncovered` files that are not part of it: over 4 MiB, beyond 1 GiB in all, or unreadable."""
+
+    tree: str
+    changed: tuple[str, ...]
+    uncovered: tuple[str, ...]
+    files: int
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """What putting a checkpoint back would do to one path.
+
+    `now` and `then` are its contents (b"" for none, a link's target as bytes), None where there is no file. `conflict` says
+    why it is not done unasked.
+    """
+
+    path: str
+    now: bytes | None
+    then: bytes | None
+    conflict: str = ""
+
+
+@dataclass(frozen=True)
+class PutBack:
+    """What putting a checkpoint back came to. `before` names the state it replaced, `tree` the one there is now;
+    `left` are (path, why) of what was not touched."""
+
+    before: str
+    tree: str
+    changed: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+class Checkpoints:
+    """The checkpoints of one workspace; contents are kept in `folder` (0600), outside the project.
+
+    A path that the person changed since the agent's last checkpoint is never overwritten unasked.
+    """
+
+    def __init__(self, workspace: Path, folder: Path) -> None:
+        self._workspace = Path(os.path.realpath(workspace))
+        self._folder = folder
+        self._blobs = Blobs(folder)
+        self._process: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+
+    async def take(self, extra: Collection[str] = ()) -> Checkpoint:
+        """Read the state of the files; `extra` are absolute paths to cover from now on. Raises CheckpointError."""
+        answer = await self._ask({"op": "take", "extra": [*sorted(extra)]})
+        files = answer.get("files")
+        return Checkpoint(
+            tree=text_of(answer, "tree"),
+            changed=_strings(answer.get("changed")),
+            uncovered=_strings(answer.get("uncovered")),
+            files=files if isinstance(files, int) else 0,
+        )
+
+    async def plan(self, tree: str, *, last: str = "") -> list[FileChange]:
+        """Say what putting `tree` back would do; `last` is the agent's last checkpoint. Raises CheckpointError."""
+        answer = await self._ask({"op": "plan", "tree": tree, "last": last})
+        return await asyncio.to_thread(self._changes, answer)
+
+    async def compare(self, tree: str, other: str) -> list[FileChange]:
+        """Say how `other` (then) differs from `tree` (now). Raises CheckpointError."""
+        answer = await self._ask({"op": "compare", "tree": tree, "other": other})
+        return await asyncio.to_thread(self._changes, answer)
+
+    async def put_back(
+        self, tree: str, *, last: str = "", allowed: Collection[str] = (), only: Collection[str] = ()
+    ) -> PutBack:
+        """Make the files as in `tree`, conflicts only where `allowed`; `only` limits it to these paths.
+
+        The state before is kept, so that it can be put back too. Raises CheckpointError.
+        """
+        answer = await self._ask(
+            {
+                "op": "restore",
+                "tree": tree,
+                "last": last,
+                "allowed": [*sorted(allowed)],
+                "only": [*sorted(only)],
+            }
+        )
+        left = answer.get("left")
+        pairs = cast("list[list[str]]", left) if isinstance(left, list) else []
+        return PutBack(
+            before=text_of(answer, "before"),
+            tree=text_of(answer, "tree"),
+            changed=_strings(answer.get("changed")),
+            left=tuple((path, why) for path, why in pairs),
+        )
+
+    async def aclose(self) -> None:
+        """End the child process, within 2 seconds."""
+        process, self._process = self._process, None
+        if process is None or process.stdin is None:
+            return
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(_END_TIMEOUT_S):
+                await process.wait()
+        except TimeoutError:
+            await _kill(process)
+
+    async def _ask(self, request: RawRecord) -> RawRecord:
+        async with self._turn:
+            try:
+                async with asyncio.timeout(TIMEOUT_S):
+                    line = await self._exchange(json.dumps(request))
+            except (OSError, TimeoutError, ValueError) as error:
+                await self._give_up()
+                raise CheckpointError(
+                    f"The files could not be read: {error or 'it took too long'}"
+                ) from error
+            except BaseException:
+                await self._give_up()  # an answer that nobody waits for would be taken for the next one
+                raise
+        answer = as_object(cast("Json", json.loads(line or b'{"error": "the reader died"}')))
+        if answer.get("error"):
+            raise CheckpointError(f"The files could not be read: {answer['error']}")
+        if answer.get("lost"):
+            raise CheckpointError("This checkpoint's stored files are gone.")
+        return answer
+
+    async def _exchange(self, line: str) -> bytes:
+        process = self._process or await self._start()
+        if process.stdin is None or process.stdout is None:
+            raise OSError("the reader has no pipes")
+        process.stdin.write(line.encode() + b"\n")
+        await process.stdin.drain()
+        return await process.stdout.readline()
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            "-m",
+            "agent_tui.agent.checkpoint_worker",
+            str(self._workspace),
+            str(self._folder),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            limit=_ANSWER_LIMIT_BYTES,
+        )
+        return self._process
+
+    async def _give_up(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await _kill(process)
+
+    def _changes(self, answer: RawRecord) -> list[FileChange]:
+        return [
+            FileChange(
+                path=text_of(difference, "path"),
+                now=self._content(difference.get("now")),
+                then=self._content(difference.get("then")),
+                conflict=text_of(difference, "conflict"),
+            )
+            for difference in as_objects(answer.get("differences"))
+        ]
+
+    def _content(self, entry: Json) -> bytes | None:
+        if not isinstance(entry, dict):
+            return None
+        if entry.get("kind") == "link":
+            return os.fsencode(text_of(entry, "ref"))
+        return self._blobs.get_bytes(text_of(entry, "ref")) or b""
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+def _strings(value: Json) -> tuple[str, ...]:
+    items: Sequence[Json] = value if isinstance(value, list) else []
+    return tuple(item for item in items if isinstance(item, str))

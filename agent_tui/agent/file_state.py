@@ -1,0 +1,225 @@
+"""Reads the state of a workspace's files into a tree, and puts a tree back; runs in the checkpoint worker."""
+
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.agent.file_scan import scan
+from agent_tui.sessions.blobs import Blobs, write_all
+from agent_tui.sessions.trees import FILE, LINK, Entry, Tree, TreeStore
+from agent_tui.toolkit.rooted import make_folders, open_folder
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_TOTAL_BYTES = 1024 * 1024 * 1024
+_IGNORE_FILE = ".gitignore"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one path must change to be as in a tree. `now` and `then` are None where there is nothing.
+
+    `conflict` says why it is not done unasked, "" when it may be.
+    """
+
+    path: str
+    now: Entry | None
+    then: Entry | None
+    conflict: str = ""
+
+
+class FileState:
+    """The files of one workspace. `extra` are absolute paths beside what a scan covers."""
+
+    def __init__(self, root: Path, blobs: Blobs) -> None:
+        self._root = root
+        self._blobs = blobs
+        self._trees = TreeStore(blobs)
+        self._known: dict[str, tuple[tuple[int, int, int, int, int], Entry]] = {}
+        self.extra: set[str] = set()
+
+    def read(self) -> tuple[str, Tree]:
+        """Read the state, storing what is new; give its id and the tree. Raises OSError when it cannot be stored."""
+        tree = Tree(at_ns=time.time_ns())
+        known: dict[str, tuple[tuple[int, int, int, int, int], Entry]] = {}
+        total = 0
+        for path, status in self._covered():
+            if stat.S_ISREG(status.st_mode):
+                total += status.st_size
+                if status.st_size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
+                    total -= status.st_size
+                    tree.uncovered.append(path)
+                    tree.capped = tree.capped or status.st_size <= MAX_FILE_BYTES
+                    continue
+            stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
+            before = self._known.get(path)
+            entry = before[1] if before and before[0] == stamp else self._entry(path)
+            if entry is None:
+                tree.uncovered.append(path)
+                continue
+            known[path] = (stamp, entry)
+            tree.entries[path] = entry
+        self._known = known
+        return self._trees.put(tree), tree
+
+    def tree(self, name: str) -> Tree | None:
+        """Give a stored tree."""
+        return self._trees.get(name)
+
+    def differences(self, now: Tree, then: Tree, last: Tree | None) -> list[Difference]:
+        """Say what must change to be as in `then`. `last` is the state that the agent left.
+
+        A path that was changed since `last` is the person's and conflicts; so does a removal of what may have been
+        there without being covered.
+        """
+        rules_changed = any(
+            now.entries.get(path) != then.entries.get(path)
+            for path in {*now.entries, *then.entries}
+            if path.rsplit("/", 1)[-1] == _IGNORE_FILE
+        )
+        found: list[Difference] = []
+        for path in sorted({*now.entries, *then.entries}):
+            present, wanted = now.entries.get(path), then.entries.get(path)
+            if present == wanted:
+                continue
+            why = ""
+            if last is not None and last.entries.get(path) != present:
+                why = "changed by hand since"
+            elif wanted is None and (then.capped or path in then.uncovered or rules_changed):
+                why = "may have been there before, without being covered"
+            found.append(Difference(path, present, wanted, why))
+        return found
+
+    def apply(self, differences: Sequence[Difference], allowed: Collection[str]) -> list[tuple[str, str]]:
+        """Make the changes that do not conflict or are in `allowed`; give (path, why) of what was left.
+
+        Removals come first, so that a file may give way to a folder; every file is checked once more before it goes.
+        """
+        left: list[tuple[str, str]] = []
+        chosen: list[Difference] = []
+        for difference in differences:
+            if difference.conflict and difference.path not in allowed:
+                left.append((difference.path, difference.conflict))
+            else:
+                chosen.append(difference)
+        removals = [d for d in chosen if d.then is None]
+        for difference in [*removals, *(d for d in chosen if d.then is not None)]:
+            try:
+                self._change(difference)
+            except OSError as error:
+                left.append((difference.path, error.strerror or str(error)))
+        return left
+
+    def _covered(self) -> Iterator[tuple[str, os.stat_result]]:
+        seen: set[str] = set()
+        for path, status in scan(self._root):
+            seen.add(path)
+            yield path, status
+        for path in sorted(self.extra):
+            inside = os.path.relpath(path, self._root)
+            key = path if inside.startswith("..") else inside
+            with suppress(OSError):
+                status = os.lstat(path)
+                if key not in seen and (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+                    yield key, status
+
+    def _entry(self, path: str) -> Entry | None:
+        """Read one file, without following a link at its end; None when it cannot be read."""
+        try:
+            with self._parent(path) as (folder, name):
+                return _read_entry(folder, name, self._blobs)
+        except OSError:
+            return None
+
+    def _change(self, difference: Difference) -> None:
+        path, wanted = difference.path, difference.then
+        with self._parent(path, create=wanted is not None) as (folder, name):
+            if _identity(folder, name) != difference.now:
+                raise OSError(0, "it changed in this moment")
+            if wanted is None:
+                os.unlink(name, dir_fd=folder)
+            elif wanted.kind == LINK:
+                temporary = _temporary(name)
+                os.symlink(wanted.ref, temporary, dir_fd=folder)
+                os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            elif difference.now and (difference.now.kind, difference.now.ref) == (FILE, wanted.ref):
+                os.chmod(name, wanted.mode, dir_fd=folder)
+            else:
+                self._write(folder, name, wanted)
+        if wanted is None:
+            self._remove_empty_folders(path)
+
+    def _write(self, folder: int, name: str, wanted: Entry) -> None:
+        data = self._blobs.get_bytes(wanted.ref)
+        if data is None:
+            raise OSError(0, "its stored content is lost")
+        temporary = _temporary(name)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
+        try:
+            try:
+                write_all(descriptor, data)
+                os.fchmod(descriptor, wanted.mode)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+
+    def _remove_empty_folders(self, path: str) -> None:
+        folder = os.path.dirname(path)
+        while folder and not os.path.isabs(folder):
+            try:
+                with self._parent(folder) as (above, name):
+                    os.rmdir(name, dir_fd=above)
+            except OSError:
+                return
+            folder = os.path.dirname(folder)
+
+    @contextmanager
+    def _parent(self, path: str, *, create: bool = False) -> Generator[tuple[int, str]]:
+        """Open the folder of `path` without following any link; give its descriptor and the last name."""
+        base = Path("/") if os.path.isabs(path) else self._root
+        *parts, name = [part for part in path.split("/") if part]
+        root = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            folder = (make_folders if create else open_folder)(root, tuple(parts))
+        finally:
+            os.close(root)
+        try:
+            yield folder, name
+        finally:
+            os.close(folder)
+
+
+def _read_entry(folder: int, name: str, blobs: Blobs | None) -> Entry:
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if stat.S_ISLNK(status.st_mode):
+        return Entry(LINK, 0, os.readlink(name, dir_fd=folder))
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(name, flags, dir_fd=folder)
+    with os.fdopen(descriptor, "rb") as file:
+        data = file.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise OSError(0, "it grew over the limit")
+    ref = blobs.put_bytes(data) if blobs else hashlib.sha256(data).hexdigest()
+    return Entry(FILE, stat.S_IMODE(status.st_mode) & 0o777, ref)
+
+
+def _identity(folder: int, name: str) -> Entry | None:
+    try:
+        return _read_entry(folder, name, None)
+    except FileNotFoundError:
+        return None
+
+
+def _temporary(name: str) -> str:
+    return f".{name[:100]}.{secrets.token_hex(6)}.tmp"
