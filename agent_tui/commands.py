@@ -1,7 +1,6 @@
-"""The subcommands: tool, sessions, permissions, config, models, doctor."""
+"""The subcommands that are built with click: tool, config, models, doctor, completion."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -126,32 +125,16 @@ def completion(shell: str) -> int:
     return 0
 
 
-def _permissions(arguments: list[str]) -> int:
-    from agent_tui.wiring import run_permissions
-
-    return run_permissions(arguments)
-
-
-def _sessions(arguments: list[str]) -> int:
-    from agent_tui.wiring import run_sessions
-
-    return run_sessions(arguments)
-
-
-CLICK_COMMANDS: dict[str, click.Command] = {
+COMMANDS: dict[str, click.Command] = {
     "tool": tool,
     "config": config,
     "models": models,
     "doctor": doctor,
     "completion": completion,
 }
-PLAIN_COMMANDS: dict[str, Callable[[list[str]], int]] = {"permissions": _permissions, "sessions": _sessions}
-SUBCOMMANDS = frozenset([*CLICK_COMMANDS, *PLAIN_COMMANDS])
 
 
 def run_subcommand(name: str, arguments: list[str]) -> int:
     """Run the subcommand `name` and give its exit code."""
-    if name in PLAIN_COMMANDS:
-        return PLAIN_COMMANDS[name](arguments)
-    done: object = CLICK_COMMANDS[name].main(arguments, prog_name=f"agent-tui {name}", standalone_mode=False)
+    done: object = COMMANDS[name].main(arguments, prog_name=f"agent-tui {name}", standalone_mode=False)
     return done if isinstance(done, int) else 0
