@@ -114,16 +114,19 @@ def shared_patterns(requests: Sequence[PermissionRequest], *, project: Path) -> 
                 folders.setdefault((permission.kind, folder), []).append(permission.target)
             else:
                 others[permission.pattern] = None
-    paths = [_shared(kind, folder, targets, project) for (kind, folder), targets in folders.items()]
+    paths = [
+        p for (kind, folder), targets in folders.items() for p in _shared(kind, folder, targets, project)
+    ]
     return (*paths, *others)
 
 
-def _shared(kind: PermissionKind, folder: str, targets: Sequence[str], project: Path) -> str:
+def _shared(kind: PermissionKind, folder: str, targets: Sequence[str], project: Path) -> list[str]:
+    """Give one pattern for the directory of several targets, or an exact one for each."""
     tool = "Edit" if kind is PermissionKind.WRITE else "Read"
-    distinct = set(targets)
+    distinct = list(dict.fromkeys(targets))
     if len(distinct) == 1 or folder in ("/", str(project)):
-        return f"{tool}({path_pattern(targets[0], project=str(project))})"
-    return f"{tool}({path_pattern(folder, project=str(project))}/**)"
+        return [f"{tool}({path_pattern(target, project=str(project))})" for target in distinct]
+    return [f"{tool}({path_pattern(folder, project=str(project))}/**)"]
 
 
 def covers(pattern: str, permission: Permission, *, project: Path, home: Path) -> bool:

@@ -125,7 +125,7 @@ class GrantStore:
                 if known.same_as(grant):
                     return known
             self._write([*self._grants, grant])
-        return next(kept for kept in self._grants if kept.grant_id == grant.grant_id)
+        return next((kept for kept in self._grants if kept.grant_id == grant.grant_id), grant)
 
     def remove(self, grant_id: str) -> Grant | None:
         """Take a grant back; None when there is none of that id. Raises OSError."""

@@ -59,8 +59,6 @@ class Analyser:
             found = _Run(world).shallow(text, str(cwd))
         reasons = [hidden] if hidden else []
         reasons.extend(found.reasons)
-        if len(found.parts) > MAX_COMMANDS:
-            reasons.append(f"more than {MAX_COMMANDS} commands")
         parts = found.parts or (exact_part(command, "nothing that can be read as a command"),)
         if not found.parts and not _is_empty(command):
             reasons.append("nothing that can be read as a command")
@@ -102,6 +100,8 @@ class _Run:
         judged = [*self._steps(script.steps, cwd, reasons, depth)]
         if script is not tree and reasons:
             judged.extend(self._steps(tree.steps, cwd, [], depth))
+        if len(judged) > MAX_COMMANDS:
+            reasons.append(f"more than {MAX_COMMANDS} commands")
         if tree.broken:
             judged.extend(self._scraps(text, cwd))
         return _Found(

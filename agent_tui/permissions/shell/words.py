@@ -61,9 +61,8 @@ def _ansi_char(match: re.Match[str]) -> str:
     code = (
         int(match["octal"], 8) if match["octal"] else int(match["hex"] or match["four"] or match["eight"], 16)
     )
-    byte = bool(match["octal"] or match["hex"])
-    if code == 0 or (byte and code > 0x7F) or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise NotStatic("a byte in $'...' that is no character")
+    if not 0 < code < 0x80:  # what bash makes of the rest depends on the locale
+        raise NotStatic("a character in $'...' that depends on the locale")
     return chr(code)
 
 
