@@ -7,23 +7,23 @@ import tempfile
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
-from agent_tui.agent.environment import Surroundings
-from agent_tui.agent.limits import Limits
-from agent_tui.agent.loop import Agent
-from agent_tui.agent.prompt import system_prompt
 from agent_tui.config.load import Loaded
 from agent_tui.config.paths import MANAGED_CONFIG, Paths, user_paths
 from agent_tui.config.settings import Settings
-from agent_tui.core import Core, Desk, OpenSession
-from agent_tui.executor.locks import PathLocks
+from agent_tui.core import Core, Desk
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.executor.rounds import Rounds
+from agent_tui.extensions.agents import load_agents
 from agent_tui.extensions.bundled import tools_dir
 from agent_tui.extensions.loader import load_tools
+from agent_tui.extensions.places import folders
+from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.sources import ToolFileSource
+from agent_tui.opening import Ground, SessionBuilder
 from agent_tui.options import RunOptions
 from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.grammar import Layer as RuleLayer
@@ -37,7 +37,8 @@ from agent_tui.protocol.errors import SessionInUseError
 from agent_tui.protocol.events import Retrying
 from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.permissions import Approver
-from agent_tui.providers.connect import ProviderSpec, choose, connect, warm_up, with_model
+from agent_tui.providers.connect import PROVIDERS, ProviderSpec, choose, connect, warm_up, with_model
+from agent_tui.providers.loopback import probe as probe_servers
 from agent_tui.providers.retry import RetryingProvider, RetryNotice
 from agent_tui.sandbox.interface import NoSandbox, Sandbox
 from agent_tui.sandbox.late import LateSandbox
@@ -47,10 +48,11 @@ from agent_tui.sessions.frames import active_path
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.redact import Redactor
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.toolkit.context import ShellState, TodoItem, TodoList, ToolContext
+from agent_tui.toolkit.context import ShellState, TodoList, ToolContext
 from agent_tui.toolkit.environment import WithoutVariables
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.toolkit.tracker import FileTracker
+from agent_tui.toolkit.web import WebClient
 from agent_tui.wiring import loaded_settings
 
 PROJECT_TOOLS = Path(".agent-tui") / "tools"
@@ -61,24 +63,6 @@ _CONNECT = (
 
 
 _COPIED = "The session is open in another program; this is a copy of it."
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What stays the same while sessions come and go."""
-
-    options: RunOptions
-    workspace: Path
-    paths: Paths
-    loaded: Loaded
-    tools: CompositeSource
-    sandbox: Sandbox
-    temp: Path
-    notices: Sequence[str]
-
-    @property
-    def settings(self) -> Settings:
-        return self.loaded.settings
 
 
 def load_sources(loaded: Loaded, workspace: Path, *, trusted: bool) -> tuple[CompositeSource, list[str]]:
@@ -125,6 +109,24 @@ def provider_spec(settings: Settings, paths: Paths) -> ProviderSpec:
     )
 
 
+def named_model(spec: ProviderSpec, name: str) -> ProviderSpec:
+    """Give the spec with the model called `name`, which may be PROVIDER:MODEL."""
+    provider, colon, model = name.partition(":")
+    if colon and provider in PROVIDERS:
+        return replace(spec, provider=provider, model=model, base_url="")
+    return with_model(spec, name)
+
+
+async def local_servers() -> Sequence[str]:
+    """Name the model servers that answer on this machine. None is chosen and none is sent a prompt."""
+    await asyncio.to_thread(import_module, "httpx")  # 106 ms of CPU that the screen need not wait for
+    return [
+        f"{server.title} answers on port {server.port}. To use it: /model {server.provider}:{server.models[0]}"
+        for server in await probe_servers()
+        if server.models
+    ]
+
+
 def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path] = ()) -> Policy:
     """Build the policy of one run."""
     home = Path.home().resolve()
@@ -151,7 +153,27 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         _sandbox(loaded.settings, workspace, paths, temp), loaded.settings.shell.env_deny
     )
     problems = [f"Settings: {problem}" for problem in loaded.problems]
-    return Ground(options, workspace, paths, loaded, tools, sandbox, temp, [*problems, *notices])
+    home = Path.home()
+    skills = SkillLibrary(folders("skills", workspace=workspace, home=home, config=paths.config))
+    agents, faults = load_agents(
+        folders("agents", workspace=workspace, home=home, config=paths.config, project=options.trust),
+        [spec.name for spec in tools.specs()],
+    )
+    problems += [f"A skill needs a look: {fault}" for fault in skills.find().faults]
+    problems += [f"An agent needs a look: {fault}" for fault in faults]
+    return Ground(
+        options=options,
+        workspace=workspace,
+        paths=paths,
+        loaded=loaded,
+        tools=tools,
+        sandbox=sandbox,
+        temp=temp,
+        skills=skills,
+        agents=agents,
+        web=WebClient(),
+        notices=[*problems, *notices],
+    )
 
 
 def _sandbox(settings: Settings, workspace: Path, paths: Paths, temp: Path) -> Sandbox:
@@ -175,33 +197,42 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
     redactor = Redactor(_known_secrets())
     store = SessionStore(ground.paths.sessions, redact=redactor)
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
-    policy = make_policy(ground, session_id=record.id, readable=[ground.paths.sessions, ground.temp])
+    policy = make_policy(
+        ground,
+        session_id=record.id,
+        readable=[ground.paths.sessions, ground.temp, *ground.skills.user_folders],
+    )
     desk = Desk()
     spec = provider_spec(ground.settings, ground.paths)
     choice = choose(spec)
-    builder = _SessionBuilder(ground, desk, policy)
 
     def connect_to(name: str) -> RetryingProvider:
-        provider = connect(with_model(spec, name) if name else spec)
+        return connect(named_model(spec, name) if name else spec)
+
+    def switch_to(name: str) -> RetryingProvider:
+        provider = connect_to(name)
         provider.on_retry = retry_teller(desk)
+        builder.provider = provider
         return provider
 
-    builder.provider = await asyncio.to_thread(connect_to, "")
+    builder = SessionBuilder(ground, desk, policy, connect_to)
+    await asyncio.to_thread(switch_to, "")
     session = await builder.open(record)
-    hint = [_CONNECT] if choice.provider == "offline" and not spec.provider else []
+    keyless = choice.provider == "offline" and not spec.provider
     return Core(
         workspace=workspace,
         desk=desk,
         session=session,
         open_session=builder.open,
-        connect=connect_to,
+        connect=switch_to,
         store=store,
         policy=policy,
         tools=ground.tools,
         sandbox=ground.sandbox,
         history=HistoryFile(ground.paths.history, redact=redactor),
         warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
-        notices=[*hint, *ground.notices, *opening],
+        notices=[*([_CONNECT] if keyless else []), *ground.notices, *opening],
+        look_around=local_servers if keyless else None,
         persistent=not options.ephemeral,
         clean_up=lambda: shutil.rmtree(ground.temp, ignore_errors=True),
     )
@@ -262,88 +293,6 @@ def _known_secrets() -> list[str]:
     return [value for name in names if (value := os.environ.get(name, "").strip())]
 
 
-class _SessionBuilder:
-    """Makes the agent of a session; kept for the next session of the same run."""
-
-    def __init__(self, ground: Ground, desk: Desk, policy: Policy) -> None:
-        self._ground = ground
-        self._desk = desk
-        self._policy = policy
-        self._locks = PathLocks()
-        self.provider: RetryingProvider
-
-    async def open(self, record: Session) -> OpenSession:
-        """Build everything that belongs to `record`."""
-        ground = self._ground
-        jobs = SessionJobs()
-        restored = await asyncio.to_thread(record.restored)
-        todos = tuple(TodoItem.model_validate(item) for item in restored.todos)
-        world = _World(ground, record, jobs, self._desk, TodoList(items=todos))
-        rounds = Rounds(
-            tools=ground.tools,
-            policy=self._policy,
-            approver=self._desk,
-            journal=record,
-            sink=self._desk.tell,
-            make_context=world.context,
-            locks=self._locks,
-        )
-        limits = ground.settings.limits
-        agent = Agent(
-            provider=self.provider,
-            rounds=rounds,
-            tools=ground.tools,
-            sink=self._desk.tell,
-            journal=record,
-            system=system_prompt(extra=ground.options.append_system_prompt),
-            environment=Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.options.trust),
-            history=restored.messages,
-            summaries=restored.summaries,
-            limits=Limits(
-                max_rounds=limits.max_rounds,
-                max_budget_usd=limits.max_budget_usd or None,
-                max_tokens=limits.max_tokens,
-                max_output_tokens=ground.settings.model.max_output_tokens,
-                effort=ground.settings.model.effort,
-            ),
-            ask_continue=self._desk.ask_continue,
-            session_id=record.id,
-        )
-        return OpenSession(record=record, agent=agent, jobs=jobs)
-
-
-class _World:
-    """The state that the calls of one session share."""
-
-    def __init__(
-        self, ground: Ground, record: Session, jobs: SessionJobs, desk: Desk, todos: TodoList
-    ) -> None:
-        self._ground = ground
-        self._record = record
-        self._jobs = jobs
-        self._desk = desk
-        self._files = FileTracker()
-        self._shell = ShellState(cwd=ground.workspace)
-        self._todos = todos
-
-    def context(self, call_id: str, turn_id: str) -> ToolContext:
-        """Make the context of one call."""
-        return ToolContext(
-            call_id=call_id,
-            turn_id=turn_id,
-            session_id=self._record.id,
-            workspace=self._ground.workspace,
-            files=self._files,
-            sandbox=self._ground.sandbox,
-            shell=self._shell,
-            todos=self._todos,
-            data_dir=self._record.data_dir,
-            jobs=self._jobs,
-            ask=self._desk.ask,
-            extra_roots=tuple(path.resolve() for path in self._ground.options.add_dirs),
-        )
-
-
 @asynccontextmanager
 async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rounds]:
     """Give rounds without a model and without a session; the person counts as having read every file."""
@@ -364,6 +313,8 @@ async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rou
             todos=todos,
             data_dir=data_dir,
             jobs=jobs,
+            skills=ground.skills,
+            web=ground.web,
         )
 
     async def silent(_event: object) -> None:

@@ -90,6 +90,7 @@ class Core:
         warm_up: Callable[[], None],
         notices: Sequence[str],
         persistent: bool = True,
+        look_around: Callable[[], Awaitable[Sequence[str]]] | None = None,
         clean_up: Callable[[], None],
     ) -> None:
         self._workspace = workspace
@@ -106,6 +107,8 @@ class Core:
         self._warm = False
         self._notices = list(notices)
         self._persistent = persistent
+        self._look_around = look_around
+        self._looking: asyncio.Task[None] | None = None
         self._clean_up = clean_up
         self._last_usage: Usage | None = None
         self._spent_usd: float | None = 0.0
@@ -137,6 +140,14 @@ class Core:
         self._desk.sink = listen
         self._desk.approver = approver
         self._desk.ask = ask
+        if ask is not None and self._look_around is not None:
+            look, self._look_around = self._look_around, None
+            self._looking = asyncio.create_task(self._tell_of(look))  # owned: ended by aclose
+
+    async def _tell_of(self, look: Callable[[], Awaitable[Sequence[str]]]) -> None:
+        """Tell the person what was found on this machine."""
+        for text in await look():
+            await self._desk.tell(Notice(turn_id="", level="info", text=text))
 
     def notices(self) -> Sequence[str]:
         return [*self._notices, *self._session.record.notices]
@@ -306,6 +317,9 @@ class Core:
     async def aclose(self) -> None:
         started = time.monotonic()
         self.agent.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait([self._looking])
         await self._session.jobs.close()
         await self._session.record.aclose()
         await asyncio.to_thread(self._clean_up)

@@ -36,6 +36,7 @@ TOP = {
     "wiring",
     "assembly",
     "core",
+    "opening",
     "cli",
     "commands",
     "doctor",

@@ -8,7 +8,9 @@ from agent_tui.toolkit.api import (
     DisplayConfig,
     DisplayResult,
     Permission,
+    PermissionKind,
     ResultContentType,
+    Risk,
     Tool,
     ToolContext,
     ToolError,
@@ -56,8 +58,8 @@ class Skill(Tool[SkillParams]):
     )
 
     def permissions(self, params: SkillParams, ctx: ToolContext) -> Sequence[Permission]:
-        _checked_name(params, ctx)
-        return ()
+        rule = f"Skill({_checked_name(params, ctx)})"
+        return (Permission(id="skill", kind=PermissionKind.TOOL, target=rule, pattern=rule, risk=Risk.LOW),)
 
     async def run(self, params: SkillParams, ctx: ToolContext) -> ToolResult:
         name = _checked_name(params, ctx)

@@ -77,7 +77,7 @@ class Output:
         """Write one event."""
         if isinstance(event, ToolDenied) and not event.origin:
             self._denied.append({"call_id": event.call_id, "tool": event.tool, "reason": event.reason})
-        if isinstance(event, TurnFailed):
+        if isinstance(event, TurnFailed) and not event.origin:
             self.error = event.error
         if self._kind == "stream-json":
             if self._partial or not isinstance(event, TextDelta | ThinkingDelta):

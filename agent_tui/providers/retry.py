@@ -80,6 +80,20 @@ class RetryingProvider:
         self._index = 0
         self._fell_back_at = 0.0
 
+    def twin(self) -> "RetryingProvider":
+        """Give another one over the same connections, with retries and a fallback of its own; close only one."""
+        first, *others = self._providers
+        twin = RetryingProvider(
+            first,
+            fallbacks=others,
+            policy=self._policy,
+            sleep=self._sleep,
+            uniform=self._uniform,
+            clock=self._clock,
+        )
+        twin._index, twin._fell_back_at = self._index, self._fell_back_at
+        return twin
+
     @property
     def name(self) -> str:
         """The name of the provider in use."""

@@ -18,12 +18,13 @@ class QuestionOption(Data):
 
 
 class Question(Data):
-    """One question for the person; a free-text answer is always possible."""
+    """One question for the person; a free-text answer is always possible. `details` is markdown to read first."""
 
     question: str
     header: str = ""
     options: tuple[QuestionOption, ...] = ()
     multiple: bool = False
+    details: str = ""
 
 
 Ask = Callable[[Sequence[Question]], Awaitable[Sequence[Sequence[str]] | None]]
@@ -89,11 +90,25 @@ class Jobs(Protocol):
         ...
 
 
+class Spawned(Data):
+    """What a sub-agent came to. `reply` is the last it said; `problem` is why it ended early, "" when it did not.
+
+    `calls` counts its tool calls, `tokens` all that was sent and received, `transcript` is the file of its
+    conversation, "" when none is kept.
+    """
+
+    reply: str
+    problem: str = ""
+    calls: int = 0
+    tokens: int = 0
+    transcript: str = ""
+
+
 class Spawn(Protocol):
     """Runs a sub-agent."""
 
-    async def __call__(self, *, call_id: str, description: str, prompt: str, agent: str) -> str:
-        """Run a sub-agent to its end and give its last reply. Raises ToolError."""
+    async def __call__(self, *, call_id: str, description: str, prompt: str, agent: str) -> Spawned:
+        """Run a sub-agent to its end; when cancelled it stops and what it came to is given. Raises ToolError."""
         ...
 
     def agents(self) -> Sequence[tuple[str, str]]:

@@ -119,6 +119,7 @@ class TurnView:
                 self._host.notice("info", f"The context was compacted from {sizes}.")
             case Notice():
                 self._host.notice(event.level, event.text)
+                self._host.refresh_status()
             case Usage():
                 self._host.refresh_status()
             case TurnFinished() | TurnFailed() | TurnCancelled():
@@ -145,8 +146,10 @@ class TurnView:
             self._stream = None
 
     def _assistant_finished(self, event: AssistantFinished) -> None:
+        if event.origin:
+            return
         self._end_stream()
-        if not self._streamed and not event.origin:
+        if not self._streamed:
             text = "".join(block.text for block in event.message.content if isinstance(block, TextBlock))
             if text.strip():
                 self._transcript.add(ReplayBlock(kind="assistant", text=text))
@@ -217,6 +220,8 @@ class TurnView:
 
     def _tool_denied(self, event: ToolDenied) -> None:
         if event.origin:
+            name = event.display_name or event.tool
+            self._transcript.append_output(event.origin, f"{name}: {event.title} ({event.effect})\n")
             return
         self._panel(event.call_id, event.tool, event.display_name, event.title)
         self._transcript.update_tool(

@@ -12,10 +12,13 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.look import spans
+from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.safe import clean, clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.transcript.view import Transcript
 from agent_tui.ui.widgets.editor import Editor, Field
 from agent_tui.ui.widgets.rows import Rows
 
@@ -37,6 +40,8 @@ class QuestionScreen(Dialog[Answers | None]):
         align: center bottom;
         & > .frame { width: 100%; max-height: 80%; }
         & .tabs { height: 1; color: $muted; display: none; }
+        & Transcript { height: 1fr; min-height: 4; display: none; }
+        &.-detailed > .frame { height: 80%; }
         & .question { height: auto; max-height: 8; margin: 0 0 1 0; text-style: bold; }
         & Rows { height: auto; max-height: 10; }
         & Field { margin-top: 1; }
@@ -50,8 +55,10 @@ class QuestionScreen(Dialog[Answers | None]):
         *,
         clock: Callable[[], float] = time.monotonic,
         grace_s: float = 0.5,
+        palette: Palette = Palette.DARK,
     ) -> None:
         super().__init__(keys)
+        self._details = Transcript(palette)
         self._clock, self._ready_at = clock, clock() + grace_s
         self._questions = list(questions)
         self._answers: Answers = [[] for _ in self._questions]
@@ -67,6 +74,7 @@ class QuestionScreen(Dialog[Answers | None]):
             frame.border_title = Content("Question")
             frame.border_subtitle = Content("Enter answers · Tab free text · Esc declines")
             yield self._tabs
+            yield self._details
             yield self._text
             yield self._rows
             yield self._field
@@ -84,11 +92,20 @@ class QuestionScreen(Dialog[Answers | None]):
         question = self._question
         self._tabs.display = len(self._questions) > 1
         self._tabs.update(Content("   ").join([self._tab(i) for i in range(len(self._questions))]))
+        self._show_details(question.details)
         self._text.update(Content(clean(question.question)))
         self._rows.display = bool(question.options)
         self._field.load_text("")
         self._draw()
         (self._rows if question.options else self._field).focus()
+
+    def _show_details(self, text: str) -> None:
+        """Show what is to be read before answering, as tall as the screen allows."""
+        self._details.display = bool(text)
+        self.set_class(bool(text), "-detailed")
+        if text:
+            self._details.load([ReplayBlock(kind="assistant", text=text)])
+            self._details.go_home()
 
     def _tab(self, index: int) -> Content:
         question = self._questions[index]
@@ -169,6 +186,8 @@ class QuestionScreen(Dialog[Answers | None]):
                 self._rows.move(1)
             case "choose":
                 self._choose()
+            case "page_up" | "page_down":
+                self._details.scroll_page(-1 if action == "page_up" else 1)
             case "cancel":
                 self.finish(None)
             case _:

@@ -1,0 +1,247 @@
+"""Builds all that belongs to one session: the agent, its sub-agents, and the world its tool calls see."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.agent.agent_types import BUILT_IN, AgentType
+from agent_tui.agent.environment import Surroundings
+from agent_tui.agent.limits import Limits
+from agent_tui.agent.loop import Agent
+from agent_tui.agent.plan import PlanMode, PlanReminder, inside_reminder
+from agent_tui.agent.prompt import system_prompt
+from agent_tui.agent.subagents import Shared, Subagents
+from agent_tui.config.load import Loaded
+from agent_tui.config.paths import Paths
+from agent_tui.config.settings import Settings
+from agent_tui.core import Desk, OpenSession
+from agent_tui.executor.locks import PathLocks
+from agent_tui.executor.prepare import MakeContext
+from agent_tui.executor.registry import CompositeSource
+from agent_tui.executor.rounds import Rounds
+from agent_tui.extensions.agents import AgentFile
+from agent_tui.extensions.skills import SkillLibrary
+from agent_tui.options import RunOptions
+from agent_tui.permissions.modes import Mode
+from agent_tui.permissions.policy import Policy
+from agent_tui.protocol.events import Notice
+from agent_tui.providers.base import Provider
+from agent_tui.providers.retry import RetryingProvider
+from agent_tui.sandbox.interface import Sandbox
+from agent_tui.sessions.store import Session
+from agent_tui.toolkit.context import Modes, ShellState, Spawn, TodoItem, TodoList, ToolContext
+from agent_tui.toolkit.jobs import SessionJobs
+from agent_tui.toolkit.tracker import FileTracker
+from agent_tui.toolkit.web import WebClient
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What stays the same while sessions come and go."""
+
+    options: RunOptions
+    workspace: Path
+    paths: Paths
+    loaded: Loaded
+    tools: CompositeSource
+    sandbox: Sandbox
+    temp: Path
+    skills: SkillLibrary
+    agents: Sequence[AgentFile]
+    web: WebClient
+    notices: Sequence[str]
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    def agent_types(self) -> list[AgentType]:
+        """Give the sub-agents there are; a described one takes the place of a built-in one of its name."""
+        described = [
+            AgentType(file.name, file.description, prompt=file.prompt, tools=file.tools, model=file.model)
+            for file in self.agents
+        ]
+        names = {kind.name for kind in described}
+        return [*(kind for kind in BUILT_IN if kind.name not in names), *described]
+
+    def skill_names(self) -> list[tuple[str, str]]:
+        """Give (name, description) of the skills that the model may load."""
+        return [(skill.name, skill.description) for skill in self.skills.all()]
+
+    def limits(self) -> Limits:
+        """Give the caps that the settings name."""
+        limits, model = self.settings.limits, self.settings.model
+        return Limits(
+            max_rounds=limits.max_rounds,
+            max_budget_usd=limits.max_budget_usd or None,
+            max_tokens=limits.max_tokens,
+            max_output_tokens=model.max_output_tokens,
+            effort=model.effort,
+        )
+
+
+class SessionBuilder:
+    """Makes the agent of a session. `provider` is the model that the next session asks."""
+
+    def __init__(
+        self, ground: Ground, desk: Desk, policy: Policy, connect: Callable[[str], RetryingProvider]
+    ) -> None:
+        self._ground = ground
+        self._desk = desk
+        self._policy = policy
+        self._connect = connect
+        self._locks = PathLocks()
+        self.provider: RetryingProvider
+
+    async def open(self, record: Session) -> OpenSession:
+        """Build everything that belongs to `record`."""
+        ground, desk = self._ground, self._desk
+        jobs = SessionJobs()
+        restored = await asyncio.to_thread(record.restored)
+        todos = tuple(TodoItem.model_validate(item) for item in restored.todos)
+        world = _World(ground, record, jobs, desk, self._policy, todos=todos)
+        surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.options.trust)
+        skills = await asyncio.to_thread(ground.skill_names) if ground.tools.owns("skill") else []
+        types = ground.agent_types() if ground.tools.owns("task") else []
+        agent = Agent(
+            provider=self.provider,
+            rounds=Rounds(
+                tools=ground.tools,
+                policy=self._policy,
+                approver=desk,
+                journal=record,
+                sink=desk.tell,
+                make_context=world.context,
+                locks=self._locks,
+            ),
+            tools=ground.tools,
+            sink=desk.tell,
+            journal=record,
+            system=system_prompt(
+                extra=ground.options.append_system_prompt,
+                skills=skills,
+                agents=[(kind.name, kind.description) for kind in types],
+            ),
+            environment=surroundings,
+            history=restored.messages,
+            summaries=restored.summaries,
+            limits=ground.limits(),
+            ask_continue=desk.ask_continue,
+            session_id=record.id,
+            reminders=PlanReminder(self._policy, lambda: agent.history),
+        )
+        world.agent = agent
+        world.spawn = Subagents(
+            parent=agent,
+            types=types,
+            shared=Shared(
+                tools=ground.tools,
+                policy=self._policy,
+                approver=desk,
+                sink=desk.tell,
+                locks=self._locks,
+                environment=surroundings,
+                reminders=inside_reminder(self._policy),
+                skills=skills,
+            ),
+            setting=_Setting(world, agent, record, self._connect),
+        )
+        return OpenSession(record=record, agent=agent, jobs=jobs)
+
+
+class _World:
+    """What the calls of one agent share. That of a sub-agent has `inside` set."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        record: Session,
+        jobs: SessionJobs,
+        desk: Desk,
+        policy: Policy,
+        *,
+        todos: Sequence[TodoItem] = (),
+        inside: bool = False,
+    ) -> None:
+        self.agent: Agent | None = None
+        self.spawn: Spawn | None = None
+        self._ground = ground
+        self._record = record
+        self._jobs = jobs
+        self._desk = desk
+        self._policy = policy
+        self._inside = inside
+        self._files = FileTracker()
+        self._shell = ShellState(cwd=ground.workspace)
+        self._todos = TodoList(items=tuple(todos))
+
+    def inner(self, agent: Agent) -> "_World":
+        """Give the world of a sub-agent: files, shell and todos of its own, background jobs and outputs of the session."""
+        world = _World(self._ground, self._record, self._jobs, self._desk, self._policy, inside=True)
+        world.agent = agent
+        return world
+
+    def context(self, call_id: str, turn_id: str) -> ToolContext:
+        """Make the context of one call."""
+        return ToolContext(
+            call_id=call_id,
+            turn_id=turn_id,
+            session_id=self._record.id,
+            workspace=self._ground.workspace,
+            files=self._files,
+            sandbox=self._ground.sandbox,
+            shell=self._shell,
+            todos=self._todos,
+            data_dir=self._record.data_dir,
+            jobs=self._jobs,
+            ask=None if self._inside else self._desk.ask,
+            spawn=self.spawn,
+            skills=self._ground.skills,
+            modes=self._modes(),
+            web=self._ground.web,
+            sees_images=self.agent is not None and self.agent.provider.info.sees_images,
+            extra_roots=tuple(path.resolve() for path in self._ground.options.add_dirs),
+        )
+
+    def _modes(self) -> Modes | None:
+        ask = self._desk.ask
+        return None if self._inside or ask is None else PlanMode(self._policy, ask, self._mode_changed)
+
+    async def _mode_changed(self, mode: Mode) -> None:
+        text = f"The plan was accepted; the mode is {mode} now."
+        await self._desk.tell(Notice(turn_id=self._desk.turn_id, level="info", text=text))
+
+
+class _Setting:
+    """Implements `agent.subagents.Setting` for one session."""
+
+    def __init__(
+        self, world: _World, agent: Agent, record: Session, connect: Callable[[str], RetryingProvider]
+    ) -> None:
+        self._world = world
+        self._agent = agent
+        self._record = record
+        self._connect = connect
+
+    @asynccontextmanager
+    async def provider(self, model: str) -> AsyncGenerator[Provider]:
+        """Give the main agent's model with retries of its own, or connect to the one that is named."""
+        main = self._agent.provider
+        if not model:
+            yield main.twin() if isinstance(main, RetryingProvider) else main
+            return
+        own = await asyncio.to_thread(self._connect, model)
+        try:
+            yield own
+        finally:
+            await own.aclose()
+
+    def transcript(self, call_id: str, title: str) -> Session:
+        """Begin a file of its own in the session's folder."""
+        return self._record.child(call_id, name=title)
+
+    def contexts(self) -> MakeContext:
+        """Make a new world."""
+        return self._world.inner(self._agent).context
