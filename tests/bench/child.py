@@ -41,6 +41,7 @@ def program() -> None:
     gc.disable()
     import agent_tui.ui.app
     from agent_tui.ui.app import AgentApp
+    from agent_tui.ui.render.rowdiff import RowDiffApp
     from agent_tui.ui.transcript.collect import Collector
 
     async def load() -> object:
@@ -78,7 +79,7 @@ def program() -> None:
         report("made")
         return Streaming(Path.cwd(), blocks=made)
 
-    class Measured(AgentApp):
+    class Measured(RowDiffApp[int], AgentApp):
         CSS_PATH = Path(agent_tui.ui.app.__file__).with_name("app.tcss")
 
         def on_mount(self) -> None:

@@ -110,11 +110,12 @@ class Painter:
         inks = self._document.inks
         palette = inks.palette
         is_user = inside >= 0 and self._document.blocks[index].data.kind == "user"
+        ground = palette.user_bg if is_user else palette.background
         if inside >= 0 and index == self.cursor:
-            colour, text = palette.cursor, BAR + " "
-        else:
-            colour, text = palette.user_bar, BAR + " " if is_user else " " * GUTTER
-        return Segment(text, inks(colour, palette.user_bg if is_user else palette.background))
+            return Segment(BAR + " ", inks(palette.cursor, ground))
+        if is_user:
+            return Segment(BAR + " ", inks(palette.user_bar, ground))
+        return Segment(" " * GUTTER, inks.base)
 
     def _padded(self, runs: Sequence[Segment], fill: Style | None, on_thumb: bool) -> Strip:
         inks = self._document.inks
@@ -129,7 +130,7 @@ class Painter:
             segments.append(Segment(" " * (room - used - filled), inks.base))
         thumb = inks(inks.palette.scrollbar_thumb, inks.palette.background)
         segments.append(Segment(THUMB, thumb) if on_thumb else Segment(" ", inks.base))
-        strip = Strip(segments, max(1, self.width))
+        strip = Strip(_merged(segments), max(1, self.width))
         for line_filter in self._filters:
             strip = strip.apply_filter(line_filter, self._background())
         return strip
@@ -137,6 +138,17 @@ class Painter:
     def _background(self) -> Color:
         colour = self._document.inks.palette.background
         return Color.parse(colour if colour.startswith("#") else "#000000")
+
+
+def _merged(segments: Sequence[Segment]) -> list[Segment]:
+    """Join neighbours of the same style: fewer objects to keep and half the bytes to write."""
+    merged: list[Segment] = []
+    for segment in segments:
+        if merged and merged[-1].style == segment.style:
+            merged[-1] = Segment(merged[-1].text + segment.text, segment.style)
+        elif segment.text:
+            merged.append(segment)
+    return merged
 
 
 def link_at(row: Row, x: int) -> str:

@@ -15,7 +15,7 @@ from agent_tui.ui.transcript.panel import last_lines
 from agent_tui.ui.transcript.stream import ALL
 
 SPIN_S = 0.125
-FRAME_S = 1 / 25
+FRAME_S = 1 / 20
 LIVE_LIMIT_CHARS = 64_000
 # About 6 ms of layout; a reply that comes all at once is laid out over several frames.
 FRAME_CHARS = 4_000
@@ -24,7 +24,7 @@ REST = 3.0
 
 
 class Writing(Canvas, can_focus=False):
-    """Changes the document and paints what changed, at most 25 times a second while text streams."""
+    """Changes the document and paints what changed, at most 20 times a second while text streams."""
 
     def __init__(
         self,
