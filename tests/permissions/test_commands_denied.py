@@ -1,3 +1,4 @@
+import shlex
 from typing import Any
 
 import pytest
@@ -307,3 +308,19 @@ def test_each_host_of_a_fetch_is_asked_for_once(desk: Any) -> None:
 
     assert desk.run("curl https://a.com/q") == "allow"
     assert desk.run("curl https://c.com/q") == "ask"
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4, 6])
+def test_a_command_nested_in_shells_hides_nothing(desk: Any, depth: int) -> None:
+    desk.make(deny=["Bash(rm *)"], mode=Mode.BYPASS)
+    command = "rm x"
+    for _ in range(depth):
+        command = f"bash -c {shlex.quote(command)}"
+
+    assert desk.run(command) in ("deny", "ask")
+
+
+def test_a_command_too_long_to_be_read_asks_in_every_mode(desk: Any) -> None:
+    desk.make(deny=["Bash(rm *)"], mode=Mode.BYPASS)
+
+    assert desk.run("true " + "a" * 500_000 + "; rm x") == "ask"

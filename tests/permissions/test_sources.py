@@ -65,6 +65,7 @@ def test_cf_01_a_mark_at_the_start_and_windows_line_ends_are_fine(
         (b'[permissions]\ndeny = ["Bash(rm *"]\n', 2),
         (b"permissions = 3\n", 0),
     ],
+    ids=["quote", "utf-16", "too-big", "no-list", "no-text", "bracket", "no-table"],
 )
 def test_cf_01_a_broken_file_is_a_problem_with_its_line(tmp_path: Path, content: bytes, line: int) -> None:
     path = tmp_path / "config.toml"

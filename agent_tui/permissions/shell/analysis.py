@@ -45,7 +45,8 @@ class Analyser:
         """Analyse a command that starts in `cwd`."""
         hidden = suspicious(command)
         if len(command) > 20 * MAX_CHARS:
-            return Analysis(command, (exact_part(command, hidden),), unclear=(hidden,))
+            unread = replace(exact_part(command, hidden), sealed=hidden, lasting=False, pattern="")
+            return Analysis(command, (unread,), unclear=(hidden,))
         world = World(
             self._project,
             self._home,
@@ -150,6 +151,8 @@ class _Run:
             touches.extend(inner.touches)
             reasons.extend(f"{reason}, inside {part.argv[0]}" for reason in inner.reasons if depth == 0)
             part = _with_inner(part, inner.parts)
+        if depth >= MAX_DEPTH and any(shell_script(layer) for layer in _layers(simple)):
+            part = replace(part, sealed="it is nested too deeply to be read", lasting=False, pattern="")
         if judged.cwd not in (cwd, "") and (moved := self._moved(simple, judged.cwd)) is not None:
             part, touches = (
                 replace(part, safe=False, why=moved) if isinstance(moved, str) else part,
@@ -165,11 +168,11 @@ class _Run:
         if depth >= MAX_DEPTH:
             return None
         texts: list[str] = []
-        for layer in (simple.words, unwrap(simple.words).words, *possible_inner(simple.words)):
-            script = shell_script(layer) if layer else None
+        for layer in _layers(simple):
+            script = shell_script(layer)
             if script is not None and script.text:
                 texts.append(script.text)
-            if layer and base_name(layer[0].text) in SHELLS:
+            if base_name(layer[0].text) in SHELLS:
                 texts.extend(redirect.body for redirect in simple.redirects if redirect.body)
         found = [self.script(text, cwd, depth=depth + 1) for text in dict.fromkeys(texts)]
         if not found:
@@ -207,6 +210,12 @@ class _Run:
             )
             if words:
                 yield self._judge.judge(Simple(words, (), scrap.strip()), cwd)
+
+
+def _layers(simple: Simple) -> list[tuple[Word, ...]]:
+    """Give a command as written, without its wrappers, and whatever a wrapper could run."""
+    layers = (simple.words, unwrap(simple.words).words, *possible_inner(simple.words))
+    return [layer for layer in layers if layer]
 
 
 def _runs_its_input(simple: Simple, upstream: Simple | None) -> bool:
