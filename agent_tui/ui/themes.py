@@ -169,7 +169,7 @@ def _variables(colours: Mapping[str, str]) -> dict[str, str]:
 AA = 4.5
 """The least contrast of text, after WCAG 2."""
 
-_ROW_TEXTS = ("text", "muted", "faint", "accent", "success", "warning", "error")
+_ROW_TEXTS = ("text", "muted", "accent", "success", "warning", "error")
 
 _THEME_NAMES = frozenset(
     {"accent", "warning", "error", "success", "background", "surface", "panel", "text", "scrollbar", "border"}

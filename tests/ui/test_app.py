@@ -687,7 +687,7 @@ async def test_tu_02_markup_in_anything_the_status_line_shows_is_text(workspace:
         last = here.picture().rstrip("\n").split("\n")[-1]
 
         assert "z [b +" in last
-        assert "⎇ [/" in last
+        assert "git [/" in last
         assert "a\\" in last
 
 

@@ -5,31 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.segment import Segment
 from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style
 from textual.visual import Visual
 
 
 class Rows(ScrollView):
-    """Shows `Content` rows, one line each, cut to the width.
+    """Shows `Content` rows, one line each, cut to the width, with a bar before the marked one.
 
     Only visible rows are rendered. `cursor` is the index of the marked row, -1 when there are none. Rows never
     take keys by themselves, so that a screen has one place where keys are decided.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--marked"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--marked", "rows--bar"}
     DEFAULT_CSS = """
     Rows {
         scrollbar-size-vertical: 1;
         scrollbar-size-horizontal: 0;
         background: transparent;
         & .rows--cursor { background: $cursor-row; }
+        & .rows--bar { background: $cursor-row; color: $accent; }
         & .rows--marked { background: $marked-row; }
         &.-blurred .rows--cursor { background: $marked-row; }
+        &.-blurred .rows--bar { background: $marked-row; color: $faint; }
     }
     """
 
@@ -150,8 +154,15 @@ class Rows(ScrollView):
             style = self.get_visual_style("rows--cursor")
         elif index in self._marked:
             style = self.get_visual_style("rows--marked")
-        row = self._rows[index].truncate(width, ellipsis=True)
-        return Visual.to_strips(self, row, width, 1, style, pad=True)[0]
+        room = max(1, width - 1)
+        row = self._rows[index].truncate(room, ellipsis=True)
+        strip = Visual.to_strips(self, row, room, 1, style, pad=True)[0]
+        return Strip([self._bar(index == self._cursor, style), *strip])
+
+    def _bar(self, marked: bool, style: Style) -> Segment:
+        if not marked or self.has_class("-idle"):
+            return Segment(" ", style.rich_style)
+        return Segment("▌", self.get_visual_style("rows--bar").rich_style)
 
     def on_click(self, event: events.Click) -> None:
         """Mark and choose the row under the mouse."""

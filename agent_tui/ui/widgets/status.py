@@ -129,7 +129,7 @@ def right_segments(status: StatusView) -> list[Segment]:
             Segment(Content.styled(f"sandbox {status.sandbox}", "$warning" if weak else "$muted"), 50)
         )
     if status.branch:
-        found.append(Segment(Content(f"⎇ {clean_line(status.branch)}"), 60))
+        found.append(Segment(Content(f"git {clean_line(status.branch)}"), 60))
     if name := status.session_name or status.session_id[:8]:
         found.append(Segment(Content(clean_line(name)), 30))
     return found

@@ -69,7 +69,7 @@ def test_x26_tokens_are_shown_with_suffixes_cached_and_total() -> None:
         "sandbox",
         "strong",
         "·",
-        "⎇",
+        "git",
         "main",
         "·",
         "parser",

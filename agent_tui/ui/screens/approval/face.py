@@ -159,8 +159,9 @@ class Face(Vertical):
 
     def fit(self, size: Size, *, single: bool, whole: bool) -> None:
         """Choose the height: half the screen for one call, most of it for a round, all of a small one."""
-        if single and not whole and size.height >= _PLAIN_HEIGHT:
-            most = max(4, size.height // 2 - 6)
+        if single and not whole and size.height >= TINY_HEIGHT:
+            half = size.height // 2 - 6
+            most = half if size.height >= _PLAIN_HEIGHT else size.height - self._chrome
             self.styles.height = min(max(self.pane.total, 1), most) + self._chrome
         else:
             self.styles.height = (

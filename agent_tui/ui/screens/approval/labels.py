@@ -61,7 +61,7 @@ def call_row(row: Row, *, name_width: int, group: str = "") -> Content:
     if row.feedback:
         parts.append(("  “…”", "$accent"))
     if group:
-        parts.append((f"  {group}", "$faint"))
+        parts.append((f"  {group}", "$muted"))
     return spans(*parts)
 
 

@@ -178,17 +178,22 @@ def rule_place(rule: RuleRef | None) -> str:
 def _need(row: Row, permission: Permission) -> Iterator[Content]:
     decided = row.decisions.get(permission.id)
     mark = "○" if decided is None else "✓" if decided.decision is Decision.ALLOW else "✗"
-    risk = f" {permission.risk.value.upper()}" if permission.risk is Risk.HIGH else ""
-    target = vis(permission.target).split("\n")
-    first = target[0] if len(target) == 1 else f"{target[0]} … ({len(target)} lines)"
+    risk = "HIGH " if permission.risk is Risk.HIGH else ""
     yield spans(
         (f"{mark} ", "$accent"),
-        (f"{permission.kind.value} ", "$muted"),
-        first,
         (risk, "bold $error"),
+        (f"{permission.kind.value} ", "$muted"),
+        _target(row, permission),
     )
     if permission.reason:
         yield Content.styled(f"    {clean(permission.reason)}", "$muted")
+
+
+def _target(row: Row, permission: Permission) -> str:
+    if permission.kind is PermissionKind.EXECUTE and permission.target == command_of(row.request):
+        return "this command"
+    lines = vis(permission.target).split("\n")
+    return lines[0] if len(lines) == 1 else f"{lines[0]} … ({len(lines)} lines)"
 
 
 def _head(text: str) -> Content:
