@@ -84,7 +84,9 @@ class AgentApp(App[int], inherit_bindings=False):
             if refused := self.registry.register(command):
                 self._start_notices.append(("warning", refused))
         self.driver = TurnDriver(self)
-        self.notifier = Notifier(self, self.settings.notify)
+        self.notifier = Notifier(
+            self.settings.notify, send=self._send_to_terminal, has_focus=lambda: self.app_focus
+        )
         self._armed_by = ""
         self._last_key_at = 0.0
         self.focused_at = float("-inf")
@@ -194,6 +196,7 @@ class AgentApp(App[int], inherit_bindings=False):
                 pass  # leaving never waits longer
             except Exception as error:  # the core's end must not keep the person in the program
                 write_crash(self.settings.crash_log, error)
+        self.notifier.close()
         self.exit(0)
 
     def farewell(self) -> str:
@@ -218,6 +221,7 @@ class AgentApp(App[int], inherit_bindings=False):
             super()._fatal_error()
             return
         self.crash_message = write_crash(self.settings.crash_log, error)
+        self.notifier.close()
         self.panic(Text(self.crash_message))
 
     # Keys
@@ -313,6 +317,10 @@ class AgentApp(App[int], inherit_bindings=False):
 
         passed = self.settings.clock() - self._last_key_at
         self.set_timer(max(0.05, self.settings.typing_s - passed), look)
+
+    def _send_to_terminal(self, sequence: str) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
 
     # What others show
 

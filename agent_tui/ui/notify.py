@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from agent_tui.ui.settings import NotifyStyle
-
-if TYPE_CHECKING:
-    from textual.app import App
 
 _TITLE = "agent-tui"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f;]")
@@ -17,10 +14,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f;]")
 class Notifier:
     """Writes notifications only while the terminal has no focus; the title says that something waits."""
 
-    def __init__(self, app: App[int], style: NotifyStyle) -> None:
-        self._app = app
-        self._style = style
-        self._titled = False
+    def __init__(
+        self, style: NotifyStyle, *, send: Callable[[str], None], has_focus: Callable[[], bool]
+    ) -> None:
+        self._style, self._send, self._has_focus = style, send, has_focus
+        self._titled = self._saved = False
 
     def attention(self, text: str) -> None:
         """Something waits for the person."""
@@ -37,26 +35,30 @@ class Notifier:
         self.at_ease()
         self._notify("The turn is over")
 
+    def close(self) -> None:
+        """Put the terminal's own title back."""
+        if self._saved:
+            self._saved = False
+            self._send("\x1b[23;0t")
+
     def _notify(self, text: str) -> None:
-        if self._app.app_focus or self._style == "off":
+        if self._has_focus() or self._style == "off":
             return
         plain = _CONTROL.sub(" ", text)
         match self._style:
             case "osc777":
-                self._write(f"\x1b]777;notify;{_TITLE};{plain}\x1b\\")
+                self._send(f"\x1b]777;notify;{_TITLE};{plain}\x1b\\")
             case "bell":
-                self._app.bell()
+                self._send("\a")
             case _:
-                self._write(f"\x1b]9;{_TITLE}: {plain}\x1b\\")
+                self._send(f"\x1b]9;{_TITLE}: {plain}\x1b\\")
 
     def _title(self, text: str) -> None:
         if self._style == "off":
             return
+        if not self._saved:
+            self._saved = True
+            self._send("\x1b[22;0t")  # the terminal keeps its title, to be put back at the end
         self._titled = bool(text)
         plain = _CONTROL.sub(" ", text)
-        self._write(f"\x1b]0;{plain} · {_TITLE}\x1b\\" if plain else f"\x1b]0;{_TITLE}\x1b\\")
-
-    def _write(self, sequence: str) -> None:
-        driver = self._app._driver  # pyright: ignore[reportPrivateUsage] - Textual has no public way to write one
-        if driver is not None and not self._app.is_headless:
-            driver.write(sequence)
+        self._send(f"\x1b]0;{plain} · {_TITLE}\x1b\\" if plain else f"\x1b]0;{_TITLE}\x1b\\")
