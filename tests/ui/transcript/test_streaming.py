@@ -55,7 +55,7 @@ async def test_text_appears_while_it_streams() -> None:
         assert app.rows()[0].strip() == "hello there"
 
 
-async def test_appends_are_drawn_at_most_25_times_a_second() -> None:
+async def test_appends_are_drawn_at_most_20_times_a_second() -> None:
     app = Host()
     async with app.run_test(size=SIZE):
         index = app.transcript.stream_start("assistant")
