@@ -18,6 +18,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _CONTROL = bytes(set(range(32)) - set(b"\b\t\n\v\f\r\x1b")) + b"\x7f"
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _HIGH_RUN = re.compile(rb"[\x80-\xff]+")
 
 
@@ -103,6 +104,11 @@ def encode(text: str, encoding: Encoding, *, shown: str) -> bytes:
         raise ToolError(
             f"{shown} is {encoding.name}, which cannot hold {bad!r} (U+{ord(bad):04X}). It was not changed."
         ) from error
+
+
+def displayable(text: str) -> str:
+    """Give the text with U+FFFD for foreign bytes, which only the file can hold: no record and no request could."""
+    return _SURROGATES.sub("\ufffd", text)
 
 
 def _decodes(data: bytes, encoding: Encoding, *, is_part: bool) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_tui.toolkit.diffing import CONTEXT_LINES, Block, hunks
+from agent_tui.toolkit.encoding import displayable
 
 NO_NEWLINE = "\\ No newline at end of file\n"
 _ESCAPES = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 34: '\\"', 92: "\\\\"}
@@ -40,7 +41,7 @@ def file_diff(old: Side, new: Side, blocks: Sequence[Block]) -> FileDiff:
     body = "".join(_hunk(group, old.lines, new.lines) for group in groups)
     names = f"--- {_name('a', old)}\n+++ {_name('b', new)}\n" if groups else ""
     return FileDiff(
-        text=_header(old, new) + names + body,
+        text=displayable(_header(old, new) + names + body),
         hunks=len(groups),
         added=sum(block.new_end - block.new_start for block in blocks),
         removed=sum(block.old_end - block.old_start for block in blocks),

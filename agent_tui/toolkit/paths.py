@@ -42,6 +42,7 @@ def resolve(given: str, ctx: ToolContext) -> Target:
     """
     spelled = _spelled(given, ctx.workspace)
     real = Path(os.path.realpath(spelled))
+    _refuse_foreign_bytes(str(real))
     bound = ctx.files.bound(ctx.call_id, given)
     if bound is not None and bound != real:
         raise ToolError(
@@ -129,12 +130,21 @@ def _spelled(given: str, workspace: Path) -> Path:
         raise ToolError("The path is empty.")
     if "\0" in given:
         raise ToolError("The path holds a NUL character.")
+    _refuse_foreign_bytes(given)
     if any(len(os.fsencode(part)) > NAME_LIMIT_BYTES for part in given.split("/")):
         raise ToolError(f"A name in the path is longer than {NAME_LIMIT_BYTES} bytes.")
     spelled = workspace / given
     if given.startswith("~/") and not os.path.lexists(spelled):
         return Path.home() / given[2:]
     return spelled
+
+
+def _refuse_foreign_bytes(path: str) -> None:
+    """Refuse a name that is not UTF-8: it could be neither shown nor recorded as it is. Raises ToolError."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ToolError("The path is not valid UTF-8. Use bash for such a name.") from error
 
 
 def _target(given: str, spelled: Path, real: Path, ctx: ToolContext) -> Target:

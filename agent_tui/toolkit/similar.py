@@ -4,6 +4,8 @@ import difflib
 import os
 from collections.abc import Sequence
 
+from agent_tui.toolkit.encoding import displayable
+from agent_tui.toolkit.git_diff import quoted
 from agent_tui.toolkit.lines import body_of, split_lines
 from agent_tui.toolkit.paths import Target
 from agent_tui.toolkit.rooted import opened_parent
@@ -38,7 +40,7 @@ def near_names(target: Target) -> list[str]:
         name for name in difflib.get_close_matches(target.real.name, names, n=NEAR_NAMES) if name not in close
     ]
     prefix = target.shown.rpartition("/")
-    return [f"{prefix[0]}{prefix[1]}{name}" for name in close[:NEAR_NAMES]]
+    return [quoted(f"{prefix[0]}{prefix[1]}{name}") for name in close[:NEAR_NAMES]]
 
 
 def distance(a: str, b: str, *, limit: int) -> int:
@@ -69,7 +71,8 @@ def nearest_text(text: str, wanted: str) -> str:
 
 def numbered(lines: Sequence[str], first: int, last: int) -> str:
     """Number the lines from `first` (0-based) to `last` (excluded) as read does, each cut at 200 characters."""
-    return "\n".join(f"{row + 1:>6}\t{body_of(lines[row])[:200]}" for row in range(first, last))
+    rows = (f"{row + 1:>6}\t{body_of(lines[row])[:200]}" for row in range(first, last))
+    return displayable("\n".join(rows))
 
 
 def _best(lines: Sequence[str], wanted: str) -> tuple[int, float]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agent_tui.toolkit.encoding import displayable
 from agent_tui.toolkit.lines import body_of, split_lines
 from agent_tui.toolkit.text_matching import line_of
 
@@ -25,7 +26,7 @@ def snippet(text: str, places: Sequence[tuple[int, int]]) -> str:
     for before, row in zip([0, *wanted], wanted[:LIMIT_LINES], strict=False):
         if shown and row != before + 1:
             shown.append("...")
-        shown.append(f"{row:>6}\t{_cut(body_of(lines[row - 1]))}")
+        shown.append(f"{row:>6}\t{_cut(displayable(body_of(lines[row - 1])))}")
     return "\n".join([*shown, "..."] if len(wanted) > LIMIT_LINES or len(rows) > LIMIT_LINES * 2 else shown)
 
 

@@ -26,7 +26,7 @@ def test_absolute_path_inside_is_shown_relative(ctx: ToolContext) -> None:
     assert paths.resolve(str(ctx.workspace / "b/c"), ctx).shown == "b/c"
 
 
-@pytest.mark.parametrize("given", ["", "  ", "a\0b", "x/" + "y" * 256])
+@pytest.mark.parametrize("given", ["", "  ", "a\0b", "x/" + "y" * 256, "bad\ud800name"])
 def test_path_that_cannot_be_is_refused(given: str, ctx: ToolContext) -> None:
     with pytest.raises(ToolError):
         paths.resolve(given, ctx)
