@@ -28,6 +28,7 @@ from agent_tui.toolkit.context import Spawned
 
 MAX_AT_ONCE = 4
 MAX_ROUNDS = 50
+MAX_ORIGIN_CHARS = 40
 _PROBLEMS = {
     "cancelled": "It was stopped by the person.",
     "round_limit": "It reached its limit of rounds.",
@@ -104,18 +105,21 @@ class Subagents:
         if kind is None:
             raise ToolError(f"No agent named {agent!r}. Agents: {', '.join(self._order)}.")
         async with self._room, AsyncExitStack() as stack:
-            transcript = self._setting.transcript(call_id, f"{kind.name}: {description}")
+            title = f"{kind.name}: {description}"
+            transcript = self._setting.transcript(call_id, title)
             stack.push_async_callback(transcript.aclose)
             try:
                 provider = await stack.enter_async_context(self._setting.provider(kind.model))
             except AgentTuiError as error:
                 raise ToolError(f"The agent {agent!r} has no model: {error}") from error
-            child = self._make(kind, call_id, transcript, provider)
+            child = self._make(kind, call_id, title, transcript, provider)
             result = await _run_to_end(child, prompt)
             self._parent.absorb(result)
             return _spawned(result, transcript)
 
-    def _make(self, kind: AgentType, call_id: str, transcript: Transcript, provider: Provider) -> Agent:
+    def _make(
+        self, kind: AgentType, call_id: str, title: str, transcript: Transcript, provider: Provider
+    ) -> Agent:
         shared = self._shared
         tools = tools_of(kind, shared.tools)
         rounds = Rounds(
@@ -127,7 +131,7 @@ class Subagents:
             make_context=self._setting.contexts(),
             hooks=shared.hooks,
             origin=call_id,
-            agent_name=kind.name,
+            agent_name=title[:MAX_ORIGIN_CHARS],
             locks=shared.locks,
         )
         limits = self._parent.limits

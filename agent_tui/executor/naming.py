@@ -3,13 +3,17 @@
 from collections.abc import Iterable
 
 REPAIR_DISTANCE = 2
+WELL_KNOWN = frozenset(
+    {"read", "write", "edit", "patch", "bash", "glob", "grep", "list", "task", "skill", "question"}
+)
+"""Names that mean what they say: one that is missing here was left out on purpose (`task` is not a slip for `bash`)."""
 
 
 def repaired(name: str, known: Iterable[str]) -> str | None:
     """Give the one known name that `name` was meant to be, or None.
 
     The same word in another case comes first, then names at most 2 edits away, if one of them is nearest. A name that
-    would have to change in every character is never taken.
+    would have to change in every character is never taken, and a well-known name is never a slip for another.
     """
     names = list(known)
     if name in names:
@@ -17,7 +21,7 @@ def repaired(name: str, known: Iterable[str]) -> str | None:
     same = [candidate for candidate in names if candidate.casefold() == name.casefold()]
     if len(same) == 1:
         return same[0]
-    near = _nearest(name, names)
+    near = [] if name.casefold() in WELL_KNOWN else _nearest(name, names)
     return near[0] if len(near) == 1 else None
 
 

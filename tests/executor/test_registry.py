@@ -212,3 +212,8 @@ def test_the_edit_distance_is_symmetric_and_zero_only_for_the_same_word(left: st
     assert (there == 0) == (left == right)
     assert there <= max(len(left), len(right))
     assert (edit_distance(left, right, limit=2) > 2) == (there > 2)
+
+
+@pytest.mark.parametrize(("wrong", "there"), [("task", "bash"), ("bash", "task"), ("Task", "bash")])
+def test_well_known_name_that_is_missing_is_no_slip_for_another(wrong: str, there: str) -> None:
+    assert repaired(wrong, [there, "read"]) is None
