@@ -11,8 +11,23 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.errors import SessionError, SessionInUseError
-from agent_tui.protocol.messages import AssistantMessage, ImageBlock, UserMessage
-from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest, Verdict
+from agent_tui.protocol.messages import (
+    AssistantMessage,
+    ImageBlock,
+    RedactedThinkingBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from agent_tui.protocol.permissions import (
+    Decision,
+    Permission,
+    PermissionDecision,
+    PermissionKind,
+    PermissionRequest,
+    Scope,
+    Verdict,
+)
 from agent_tui.sessions.frames import frame, read_frames
 from agent_tui.sessions.info import title_of
 from agent_tui.sessions.records import RECORD_ADAPTER
@@ -603,3 +618,76 @@ def test_ss_12_old_sessions_stay_until_somebody_removes_them(store: SessionStore
     again.create(workspace).close()
 
     assert len(again.list()) == 3
+
+
+async def test_pr_06_thinking_goes_back_byte_for_byte_after_resume(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    reply = AssistantMessage(
+        content=(
+            ThinkingBlock(text="", signature="EqQBCgIYAhIM+/=="),
+            RedactedThinkingBlock(data="b64+/data=="),
+            ToolUseBlock(id="c1", name="read", arguments_json='{"b":1,  "a":2}'),
+        ),
+        provider="p",
+        model="m",
+    )
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(reply, turn_id="t")
+    session.close()
+
+    again = store.open(session.id)
+
+    assert again.messages()[1] == reply
+    assert repaired(again.messages())[1] == reply
+    again.close()
+
+
+async def test_a52_summaries_of_results_come_back_with_the_session(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await one_turn(session)
+
+    assert list(session.restored().summaries.values()) == ["[Read: a.txt]"]
+    session.close()
+
+
+async def test_a69_what_was_allowed_for_a_session_is_not_restored(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(asks("c1"), turn_id="t")
+    await session.approval_requested([request_for("c1")], turn_id="t")
+    lasting = PermissionDecision(permission_id="p", decision=Decision.ALLOW, scope=Scope.SESSION)
+    await session.approval_decided([Verdict(call_id="c1", permissions=(lasting,))], turn_id="t")
+
+    restored = session.restored()
+
+    assert "allow" not in str(restored)
+    assert [b.text for b in session.replay() if b.kind == "decision"] == ["read: allowed (session)"]
+    session.close()
+
+
+async def test_opening_ten_thousand_blocks_is_quick(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    await one_turn(session, output="a line of output\n" * 60)
+    session.close()
+    header, *turn = raw_records(file_of(session))
+    lines, parent = [frame(header)], ""
+    for number in range(2500):
+        for record in turn:
+            lines.append(frame({**record, "id": f"{record['id']}{number}", "parent": parent}))
+            parent = f"{record['id']}{number}"
+    file_of(session).write_bytes(b"".join(lines))
+
+    before = time.process_time()
+    again = store.open(session.id)
+    blocks = again.replay()
+    spent = time.process_time() - before
+
+    assert len(blocks) == 10_000
+    assert spent < 1.5
+    again.close()
