@@ -86,7 +86,9 @@ def idle(seconds: float = 5.0) -> Iterator[Figure]:
         stop = time.perf_counter() + seconds
         while (left := stop - time.perf_counter()) > 0:
             child.pump(left)
-        yield at_most(f"idle CPU over {seconds:g} s", (child.cpu_s() - cpu) * 1000, 5.0, "ms", 2)
+        yield at_most(
+            f"idle CPU over {seconds:g} s", 100 * (child.cpu_s() - cpu) / seconds, 0.5, "% of a core", 2
+        )
         yield at_most(f"idle output over {seconds:g} s", child.written - written, 0, "bytes", 0)
 
 
