@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -23,6 +22,7 @@ from agent_tui.extensions.loader import load_tools
 from agent_tui.extensions.places import folders
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.sources import ToolFileSource
+from agent_tui.extensions.trust import TrustStore
 from agent_tui.opening import Ground, SessionBuilder
 from agent_tui.options import RunOptions
 from agent_tui.permissions.audit import AuditLog
@@ -40,6 +40,7 @@ from agent_tui.protocol.permissions import Approver
 from agent_tui.providers.connect import PROVIDERS, ProviderSpec, choose, connect, warm_up, with_model
 from agent_tui.providers.loopback import probe as probe_servers
 from agent_tui.providers.retry import RetryingProvider, RetryNotice
+from agent_tui.run_folders import make_run_folder, sweep_run_folders
 from agent_tui.sandbox.interface import NoSandbox, Sandbox
 from agent_tui.sandbox.late import LateSandbox
 from agent_tui.sandbox.memo import remember_probe
@@ -62,6 +63,10 @@ _CONNECT = (
 )
 
 
+_UNTRUSTED = "This project brings settings, tools or servers of its own. They do not count until you trust them: /trust shows them."
+_UNTRUSTED_CHANGED = (
+    "This project's own settings, tools or servers changed since you trusted them: /trust shows how."
+)
 _COPIED = "The session is open in another program; this is a copy of it."
 
 
@@ -136,7 +141,7 @@ def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path
         grants=GrantStore(ground.paths.state),
         audit=AuditLog(ground.paths.state),
         analyse=Analyser(project=ground.workspace, home=home, environ=os.environ),
-        book=load_book(rule_files(ground.paths, ground.workspace), trusted=ground.options.trust),
+        book=load_book(rule_files(ground.paths, ground.workspace), trusted=ground.trusted),
         mode=Mode(ground.settings.permissions.mode),
         strength=lambda: ground.sandbox.strength,
         session_id=session_id,
@@ -146,19 +151,23 @@ def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path
 def make_ground(options: RunOptions, workspace: Path) -> Ground:
     """Read settings, load tools, begin to look for a sandbox."""
     paths = user_paths()
-    loaded = loaded_settings(options, workspace, trusted=options.trust)
-    tools, notices = load_sources(loaded, workspace, trusted=options.trust)
-    temp = Path(tempfile.mkdtemp(prefix="agent-tui-"))
-    sandbox = WithoutVariables(
-        _sandbox(loaded.settings, workspace, paths, temp), loaded.settings.shell.env_deny
-    )
+    verdict = TrustStore(paths.state).verdict(workspace)
+    trusted = options.trust or verdict.trusted
+    loaded = loaded_settings(options, workspace, trusted=trusted)
+    tools, notices = load_sources(loaded, workspace, trusted=trusted)
+    sweep_run_folders()
+    temp, outputs = make_run_folder(), make_run_folder()
+    late = _sandbox(loaded.settings, workspace, paths, temp, visible=[paths.sessions, outputs])
+    sandbox = WithoutVariables(late, loaded.settings.shell.env_deny)
     problems = [f"Settings: {problem}" for problem in loaded.problems]
     home = Path.home()
     skills = SkillLibrary(folders("skills", workspace=workspace, home=home, config=paths.config))
     agents, faults = load_agents(
-        folders("agents", workspace=workspace, home=home, config=paths.config, project=options.trust),
+        folders("agents", workspace=workspace, home=home, config=paths.config, project=trusted),
         [spec.name for spec in tools.specs()],
     )
+    if not trusted:
+        problems.append(_UNTRUSTED_CHANGED if verdict.changed else _UNTRUSTED)
     problems += [f"A skill needs a look: {fault}" for fault in skills.find().faults]
     problems += [f"An agent needs a look: {fault}" for fault in faults]
     return Ground(
@@ -168,7 +177,10 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         loaded=loaded,
         tools=tools,
         sandbox=sandbox,
+        trusted=trusted,
         temp=temp,
+        outputs=outputs,
+        close=lambda: _give_up(late, temp, outputs),
         skills=skills,
         agents=agents,
         web=WebClient(),
@@ -176,13 +188,23 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     )
 
 
-def _sandbox(settings: Settings, workspace: Path, paths: Paths, temp: Path) -> Sandbox:
+def _give_up(sandbox: "LateSandbox | NoSandbox", temp: Path, outputs: Path) -> None:
+    """Give back what a run holds: the sandbox's network and the folders below /tmp."""
+    if isinstance(sandbox, LateSandbox):
+        sandbox.close()
+    for folder in (temp, outputs):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sandbox(
+    settings: Settings, workspace: Path, paths: Paths, temp: Path, *, visible: Sequence[Path]
+) -> LateSandbox | NoSandbox:
     if settings.sandbox.mode == "off":
         return NoSandbox("switched off by [sandbox] mode")
     home = Path.home().resolve()
 
     def look() -> Sandbox:
-        found = probe(workspace, home=home, temp=temp, hidden=paths.own(), visible=[paths.sessions])
+        found = probe(workspace, home=home, temp=temp, hidden=paths.own(), visible=visible)
         remember_probe(paths.state, found)
         return found
 
@@ -195,12 +217,12 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
     """Build the core with its session open. Raises AgentTuiError."""
     ground = await asyncio.to_thread(make_ground, options, workspace)
     redactor = Redactor(_known_secrets())
-    store = SessionStore(ground.paths.sessions, redact=redactor)
+    store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
     policy = make_policy(
         ground,
         session_id=record.id,
-        readable=[ground.paths.sessions, ground.temp, *ground.skills.user_folders],
+        readable=[ground.paths.sessions, ground.temp, ground.outputs, *ground.skills.user_folders],
     )
     desk = Desk()
     spec = provider_spec(ground.settings, ground.paths)
@@ -234,7 +256,7 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         notices=[*([_CONNECT] if keyless else []), *ground.notices, *opening],
         look_around=local_servers if keyless else None,
         persistent=not options.ephemeral,
-        clean_up=lambda: shutil.rmtree(ground.temp, ignore_errors=True),
+        clean_up=ground.close,
     )
 
 
@@ -298,7 +320,7 @@ async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rou
     """Give rounds without a model and without a session; the person counts as having read every file."""
     ground = make_ground(RunOptions(), workspace)
     jobs = SessionJobs()
-    data_dir = Path(tempfile.mkdtemp(prefix="agent-tui-tool-"))
+    data_dir = ground.outputs
     shell, todos, files = ShellState(cwd=workspace), TodoList(), FileTracker(trusting=True)
 
     def context(call_id: str, turn_id: str) -> ToolContext:
@@ -331,4 +353,4 @@ async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rou
         )
     finally:
         await jobs.close()
-        shutil.rmtree(ground.temp, ignore_errors=True)
+        await asyncio.to_thread(ground.close)

@@ -39,7 +39,10 @@ from agent_tui.toolkit.web import WebClient
 
 @dataclass(frozen=True)
 class Ground:
-    """What stays the same while sessions come and go."""
+    """What stays the same while sessions come and go.
+
+    `temp` is /tmp of every command; `outputs` keeps full outputs where there is no session folder for them.
+    """
 
     options: RunOptions
     workspace: Path
@@ -47,7 +50,10 @@ class Ground:
     loaded: Loaded
     tools: CompositeSource
     sandbox: Sandbox
+    trusted: bool
     temp: Path
+    outputs: Path
+    close: Callable[[], None]
     skills: SkillLibrary
     agents: Sequence[AgentFile]
     web: WebClient
@@ -102,7 +108,7 @@ class SessionBuilder:
         restored = await asyncio.to_thread(record.restored)
         todos = tuple(TodoItem.model_validate(item) for item in restored.todos)
         world = _World(ground, record, jobs, desk, self._policy, todos=todos)
-        surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.options.trust)
+        surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.trusted)
         skills = await asyncio.to_thread(ground.skill_names) if ground.tools.owns("skill") else []
         types = ground.agent_types() if ground.tools.owns("task") else []
         agent = Agent(

@@ -42,6 +42,7 @@ TOP = {
     "doctor",
     "options",
     "preferences",
+    "run_folders",
     "__main__",
     "__init__",
 }

@@ -61,13 +61,17 @@ def new_session_id() -> str:
 class SessionStore:
     """All sessions below `root`: one folder per project, one JSONL file per session, blobs beside them.
 
-    Directories are 0700, files 0600. `redact` takes secrets out of all that is written.
+    Directories are 0700, files 0600. `redact` takes secrets out of all that is written. `spare` is a private folder for
+    the full outputs of sessions that have none of their own.
     """
 
-    def __init__(self, root: Path, *, redact: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self, root: Path, *, redact: Callable[[str], str] | None = None, spare: Path | None = None
+    ) -> None:
         self.root = root
         self.blobs = Blobs(root / BLOBS)
         self._redact = redact or Redactor()
+        self._spare = spare
 
     def create(self, workspace: Path, *, session_id: str = "", name: str = "") -> Session:
         """Begin a session; its file appears with the first record. Raises SessionError for an id that is in use."""
@@ -101,7 +105,7 @@ class SessionStore:
             file=None,
             blobs=self.blobs,
             redact=self._redact,
-            data_dir=None,
+            data_dir=self._spare,
             header=self._header(chosen, workspace),
         )
 
