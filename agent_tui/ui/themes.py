@@ -144,6 +144,20 @@ def textual_theme(theme: NamedTheme) -> Theme:
     )
 
 
+def _ansi_variables(colours: Mapping[str, str]) -> dict[str, str]:
+    """Name what Textual's own style sheets want of a theme with the terminal's colours."""
+    if colours["background"].startswith("#"):
+        return {}
+    return {
+        "ansi-background": "ansi_default",
+        "ansi-foreground": "ansi_default",
+        "border-blurred": colours["border"],
+        "input-cursor-background": "ansi_white",
+        "input-cursor-foreground": "ansi_black",
+        "input-selection-background": "ansi_bright_black",
+    }
+
+
 def _variables(colours: Mapping[str, str]) -> dict[str, str]:
     own = {name.replace("_", "-"): colour for name, colour in colours.items() if name not in _THEME_NAMES}
     return {
@@ -163,6 +177,7 @@ def _variables(colours: Mapping[str, str]) -> dict[str, str]:
         "input-cursor-text-style": "none",
         "input-selection-background": colours["selection"],
         "input-selection-foreground": colours["text"],
+        **_ansi_variables(colours),
     }
 
 
@@ -180,7 +195,7 @@ def _row_behind(colours: Mapping[str, str]) -> str:
     """Give the strongest mix of selection and surface that every text of a row can be read on."""
     surface, selection = colours["surface"], colours["selection"]
     if not (surface.startswith("#") and selection.startswith("#")):
-        return selection
+        return surface  # the bar and bold text mark the row: nobody knows what the terminal's colours are
     texts = [colours[name] for name in _ROW_TEXTS]
     low = min(contrast(text, surface) for text in texts)
     for share in range(20, 2, -1):

@@ -740,3 +740,13 @@ async def test_a_repeated_quit_key_is_forgotten_after_two_seconds(workspace: Pat
         await here.press("ctrl+d")
 
         assert here.app.return_value is None
+
+
+async def test_every_bundled_theme_can_be_put_on(workspace: Path) -> None:
+    async with stage(workspace, settings=UiSettings(theme_folders=(THEMES,), typing_s=0.0)) as here:
+        for name in here.app.shelf.names():
+            await here.app.actions.switch_theme(name)
+            await here.settle()
+            assert here.app.chosen_theme.name == name
+
+        assert here.notices == []

@@ -11,9 +11,22 @@ FOLDER = Path(__file__).parents[2] / "themes"
 FILES = sorted(FOLDER.glob("*.toml"))
 COLOURED = [file for file in FILES if file.stem != "terminal"]
 
-ON_PAGE = (
-    "text muted faint accent success warning error heading link quote thinking cursor diff_hunk code_text"
-).split()
+ON_PAGE = [
+    "text",
+    "muted",
+    "faint",
+    "accent",
+    "success",
+    "warning",
+    "error",
+    "heading",
+    "link",
+    "quote",
+    "thinking",
+    "cursor",
+    "diff_hunk",
+    "code_text",
+]
 TOKENS = [field.name for field in fields(Palette) if field.name.startswith("tok_")]
 
 

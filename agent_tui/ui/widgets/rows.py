@@ -32,6 +32,7 @@ class Rows(ScrollView):
         & .rows--cursor { background: $cursor-row; }
         & .rows--bar { background: $cursor-row; color: $accent; }
         & .rows--marked { background: $marked-row; }
+        &:ansi .rows--cursor { text-style: bold; }
         &.-blurred .rows--cursor { background: $marked-row; }
         &.-blurred .rows--bar { background: $marked-row; color: $faint; }
     }

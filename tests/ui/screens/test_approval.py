@@ -671,3 +671,46 @@ async def test_a_call_outside_the_project_names_its_exact_target(workspace: Path
         await here.approval()
 
         assert "outside: /etc/hosts" in here.picture()
+
+
+async def test_a83_one_call_takes_half_the_screen_at_most_and_a_round_seven_tenths(workspace: Path) -> None:
+    long = "\n".join(f"echo {n}" for n in range(100))
+    script = [[approve(bash_request("c1", long))], [approve(*mixed_round())]]
+    async with stage(workspace, backend=FakeBackend(workspace, script=script), size=(120, 40)) as here:
+        await here.send("go")
+        screen = await here.approval()
+        await here.until(lambda: screen.query_one(".frame").size.height)
+        assert screen.query_one(".frame").outer_size.height <= 20
+        await here.press("n")
+        await here.idle()
+        await here.send("go on")
+        screen = await here.approval()
+        assert screen.query_one(".frame").outer_size.height == 28
+
+
+async def test_a84_item_26_every_call_of_a_long_list_can_be_reached_and_seen(workspace: Path) -> None:
+    requests = [edit_request(f"c{n}", f"src/file_{n}.py") for n in range(60)]
+    async with stage(workspace, backend=asking(workspace, *requests), size=(80, 24)) as here:
+        await here.send("go")
+        screen = await here.approval()
+        assert "Approve 60 calls" in here.picture()
+
+        await here.press("end")
+        assert screen.row is not None
+        assert screen.row.call_id == "c59"
+        await here.until(lambda: "file_59" in here.picture())
+        await here.press("x", "enter")
+        await here.idle()
+        assert here.backend.ran == []
+
+
+async def test_item_63_an_open_screen_is_repainted_in_the_new_theme(workspace: Path) -> None:
+    async with stage(workspace, backend=asking(workspace, *mixed_round()), size=(100, 30)) as here:
+        await here.send("go")
+        screen = await here.approval()
+        before = screen.query_one(".frame").styles.background
+
+        await here.app.actions.switch_theme("light")
+        await here.pilot.pause()
+
+        assert screen.query_one(".frame").styles.background != before
