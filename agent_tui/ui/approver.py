@@ -59,27 +59,25 @@ class ScreenApprover:
         if not requests:
             return {}
         answered = asyncio.Event()
-        round_ = self._join(requests, answered)
+        is_first = self._round is None
+        round_ = self._round = self._round or self._host.make_round()
         ids = [request.call_id for request in requests]
         try:
+            round_.append(requests, answered)
+            self._show(is_first)
             await answered.wait()
             return round_.answers(ids)
         finally:
             round_.remove(ids)
             self._settle(round_)
 
-    def _join(self, requests: Sequence[PermissionRequest], answered: asyncio.Event) -> Round:
-        if self._round is None:
-            self._round = self._host.make_round()
-            self._round.append(requests, answered)
+    def _show(self, is_first: bool) -> None:
+        if is_first:
             self._begin()
+        elif self._screen is not None:
+            self._screen.rows_changed()
         else:
-            self._round.append(requests, answered)
-            if self._screen is not None:
-                self._screen.rows_changed()
-            else:
-                self._host.approval_waits(self.pending)
-        return self._round
+            self._host.approval_waits(self.pending)
 
     def _begin(self) -> None:
         if self._host.is_typing():
