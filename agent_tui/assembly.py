@@ -38,6 +38,7 @@ from agent_tui.protocol.events import Retrying
 from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.permissions import Approver
 from agent_tui.providers.connect import PROVIDERS, ProviderSpec, choose, connect, warm_up, with_model
+from agent_tui.providers.loopback import LocalServer
 from agent_tui.providers.loopback import probe as probe_servers
 from agent_tui.providers.retry import RetryingProvider, RetryNotice
 from agent_tui.run_folders import make_run_folder, sweep_run_folders
@@ -122,12 +123,14 @@ def named_model(spec: ProviderSpec, name: str) -> ProviderSpec:
     return with_model(spec, name)
 
 
-async def local_servers() -> Sequence[str]:
+async def local_servers(
+    look: Callable[[], Awaitable[Sequence[LocalServer]]] = probe_servers,
+) -> Sequence[str]:
     """Name the model servers that answer on this machine. None is chosen and none is sent a prompt."""
     await asyncio.to_thread(import_module, "httpx")  # 106 ms of CPU that the screen need not wait for
     return [
         f"{server.title} answers on port {server.port}. To use it: /model {server.provider}:{server.models[0]}"
-        for server in await probe_servers()
+        for server in await look()
         if server.models
     ]
 

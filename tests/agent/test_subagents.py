@@ -84,7 +84,7 @@ async def test_h82_text_of_a_sub_agent_carries_its_origin(tmp_path: Path) -> Non
     assert by_origin == {"t1": "inner words", "": "main words"}
 
 
-async def test_explore_has_readers_only(tmp_path: Path) -> None:
+async def test_x32_explore_has_readers_only(tmp_path: Path) -> None:
     world = make_sub_world(
         tmp_path, [calls(task("look", agent="explore")), text("")], {"look": [text("done")]}
     )
@@ -183,7 +183,7 @@ async def test_sub_agent_has_files_and_shell_of_its_own(tmp_path: Path) -> None:
     assert world.worlds[0].files is not world.main_context.files
 
 
-async def test_four_sub_agents_run_side_by_side_and_the_fifth_waits(tmp_path: Path) -> None:
+async def test_x32_four_sub_agents_run_side_by_side_and_the_fifth_waits(tmp_path: Path) -> None:
     gate = asyncio.Event()
     names = [f"p{number}" for number in range(MAX_AT_ONCE + 1)]
     world = make_sub_world(
@@ -221,7 +221,7 @@ async def test_writer_behind_a_task_waits_for_it(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").exists()
 
 
-async def test_cancel_stops_sub_agents_and_every_call_is_answered(tmp_path: Path) -> None:
+async def test_x32_cancel_stops_sub_agents_and_every_call_is_answered(tmp_path: Path) -> None:
     gate = asyncio.Event()
     world = make_sub_world(
         tmp_path,

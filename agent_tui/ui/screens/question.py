@@ -72,12 +72,16 @@ class QuestionScreen(Dialog[Answers | None]):
         """Lay out tabs, question, options and the free answer."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content("Question")
-            frame.border_subtitle = Content("Enter answers · Tab free text · Esc declines")
+            frame.border_subtitle = Content(self._subtitle())
             yield self._tabs
             yield self._details
             yield self._text
             yield self._rows
             yield self._field
+
+    def _subtitle(self) -> str:
+        reads = "PgDn reads on · " if any(question.details for question in self._questions) else ""
+        return f"{reads}Enter answers · Tab free text · Esc declines"
 
     def on_mount(self) -> None:
         """Show the first question."""

@@ -117,3 +117,23 @@ async def test_stopping_the_turn_closes_the_question(workspace: Path) -> None:
 
         assert not here.app.in_dialog
         assert "cancel_turn" in here.backend.calls
+
+
+async def test_what_is_to_be_read_first_is_shown_as_markdown_and_scrolls(workspace: Path) -> None:
+    steps = "\n".join(f"{number}. step {number:02}" for number in range(1, 41))
+    plan = LANGUAGE.model_copy(update={"details": f"# The plan\n\n{steps}"})
+    async with stage(workspace, backend=asking(workspace, plan, PARTS)) as here:
+        await begin(here)
+        first = here.picture()
+        await here.press("pagedown", "pagedown", "pagedown")
+        await here.until(lambda: "step 40" in here.picture())
+        await here.press("enter")
+        second = here.picture()
+        await here.press("space", "enter")
+
+        assert "The plan" in first
+        assert "# The plan" not in first
+        assert "step 40" not in first
+        assert "PgDn reads on" in first
+        assert "step 40" not in second
+        assert await answers(here) == [["Python"], ["cli"]]
