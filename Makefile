@@ -13,7 +13,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) -m "not security and not bench" $(ARGS)
 
 test-security: $(STAMP)
-	$(BIN)/python -m pytest -m security tests $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m "security or attack" tests $(ARGS)
 
 check: $(STAMP)
 	$(BIN)/ruff check .

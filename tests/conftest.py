@@ -1,4 +1,5 @@
 import os
+import re
 import socket
 from pathlib import Path
 
@@ -15,6 +16,15 @@ KEEP = {
     "SSL_CERT_FILE",
     "PYTHONDONTWRITEBYTECODE",
 }
+
+
+ATTACK = re.compile(r"_h_[cdfpst]\d+_")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if ATTACK.search(item.name):
+            item.add_marker("attack")
 
 
 @pytest.fixture(autouse=True)
