@@ -63,6 +63,9 @@ class UiSettings(Section):
 
     theme: str = "dark"
     notify: Literal["auto", "osc9", "osc777", "bell", "off"] = "auto"
+    row_diff: bool | None = Field(
+        default=None, description="write rows by difference; default: on where it is known to work"
+    )
     mouse: bool = True
 
 

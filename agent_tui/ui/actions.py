@@ -319,8 +319,7 @@ class AppActions:
             self._app.transcript.toggle(index)
 
     def _redraw(self) -> None:
-        self._app.refresh(layout=True)
-        self._app.screen.refresh(layout=True)
+        self._app.redraw()
 
     def _suspend(self) -> None:
         self._app.action_suspend_process()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.app import App
 from textual.binding import BindingType
 from textual.content import Content
 from textual.screen import Screen
@@ -27,9 +28,13 @@ from agent_tui.ui.keymap import Keymap, load_keymap
 from agent_tui.ui.main_screen import MainScreen
 from agent_tui.ui.notify import Notifier
 from agent_tui.ui.palette import Palette
+from agent_tui.ui.render.rowdiff import RowDiffApp
 from agent_tui.ui.render.safe import install
+from agent_tui.ui.render.warm import warm
 from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.terminal_driver import TerminalDriver
 from agent_tui.ui.themes import BUILT_IN, NamedTheme, ThemeShelf, textual_theme
+from agent_tui.ui.transcript.collect import QUIET_S, Collector
 from agent_tui.ui.transcript.view import Transcript
 from agent_tui.ui.widgets.activity import Activity, Banner, QueueView
 from agent_tui.ui.widgets.completion import Completion
@@ -45,7 +50,7 @@ TWICE_S = 2.0
 FOCUS_CLICK_S = 0.2
 
 
-class AgentApp(App[int], inherit_bindings=False):
+class AgentApp(RowDiffApp[int], inherit_bindings=False):
     """The full-screen program. `backend_loader` is awaited after the first paint.
 
     What is typed before the core is there is kept and sent then. A loader that raises AgentTuiError shows its
@@ -65,9 +70,11 @@ class AgentApp(App[int], inherit_bindings=False):
         initial_prompt: str = "",
         commands: Sequence[Command] = (),
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         install()
         self.settings = settings or UiSettings()
+        self.diffs_rows = self.settings.row_diff
+        self.collector = Collector(self.settings.clock)
         self._loader = backend_loader
         self._initial_prompt = initial_prompt
         self._start_notices: list[tuple[Level, str]] = []
@@ -144,12 +151,18 @@ class AgentApp(App[int], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Paint, then begin to load the core."""
+        self.watch_terminal()
+        self._watch_signals()
         self.watch(self.transcript, "new_messages", self.show_below, init=False)
         for level, text in self._start_notices:
             self.notice(level, text)
         self.call_after_refresh(lambda: self.run_worker(self._load(), group="load", exit_on_error=False))
 
     async def _load(self) -> None:
+        driver = self._driver  # the prompt is painted and has the focus
+        if isinstance(driver, TerminalDriver):
+            driver.release()
+        self.collector.started()
         try:
             link_type = await asyncio.to_thread(_import_link)
             backend = await self._loader()
@@ -175,6 +188,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.driver.use(backend)
         if self.prompt.text:
             backend.warm_up()
+        await asyncio.to_thread(warm)
 
     def _own_blocks(self) -> list[ReplayBlock]:
         return [ReplayBlock(kind="notice", text=text) for _, text in self._start_notices]
@@ -184,8 +198,8 @@ class AgentApp(App[int], inherit_bindings=False):
         """The connection to the core, None while it loads."""
         return self._link
 
-    async def leave(self) -> None:
-        """Stop the turn, end the core within 2 seconds and exit."""
+    async def leave(self, code: int = 0) -> None:
+        """Stop the turn, end the core within 2 seconds and exit with `code`."""
         self.driver.stop()
         if self._link is not None:
             self._link.approver.deny_all()
@@ -197,7 +211,7 @@ class AgentApp(App[int], inherit_bindings=False):
             except Exception as error:  # the core's end must not keep the person in the program
                 write_crash(self.settings.crash_log, error)
         self.notifier.close()
-        self.exit(0)
+        self.exit(code)
 
     def farewell(self) -> str:
         """Give the sentence to print on the normal screen once the program is gone."""
@@ -224,6 +238,24 @@ class AgentApp(App[int], inherit_bindings=False):
         self.notifier.close()
         self.panic(Text(self.crash_message))
 
+    def _watch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with contextlib.suppress(RuntimeError, ValueError):  # not on the main thread, in some tests
+                loop.add_signal_handler(number, self._told_to_end, code)
+
+    def _told_to_end(self, code: int) -> None:
+        self.run_worker(self.leave(code), group="leave", exit_on_error=False)
+
+    def on_terminal_lost(self) -> None:
+        """End when the terminal is gone: nobody can be asked any more."""
+        self.run_worker(self.leave(), group="leave", exit_on_error=False)
+
+    def rest(self) -> None:
+        """Collect garbage after a turn: what is young now, the rest once nobody acts."""
+        self.collector.turn_ended()
+        self.set_timer(QUIET_S + 0.1, self.collector.idle)
+
     # Keys
 
     async def on_event(self, event: events.Event) -> None:
@@ -232,6 +264,7 @@ class AgentApp(App[int], inherit_bindings=False):
             self.focused_at = self.settings.clock()
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._last_key_at = self.settings.clock()
+            self.collector.active()
             if self._armed_by and event.key != self._armed_by:
                 self.disarm()
         await super().on_event(event)
@@ -376,6 +409,7 @@ class AgentApp(App[int], inherit_bindings=False):
         self.queue_changed()
         self.refresh_status()
         self.notifier.turn_over()
+        self.rest()
 
     def queue_changed(self) -> None:
         """Show what waits."""

@@ -20,7 +20,8 @@ class UiSettings:
     """Settings of the interface.
 
     `theme_folders` are searched from the last to the first, so a user's folder stands last. `remember` stores a
-    choice such as ("theme", "nord") for the next start. `clock` gives seconds and never goes back. `grace_s` is
+    choice such as ("theme", "nord") for the next start. `row_diff` writes rows by
+    difference and scrolls by the terminal. `clock` gives seconds and never goes back. `grace_s` is
     how long the approval screen takes no key after it opened.
     """
 
@@ -29,6 +30,7 @@ class UiSettings:
     keymap_file: Path | None = None
     crash_log: Path | None = None
     notify: NotifyStyle = "auto"
+    row_diff: bool = True
     remember: Callable[[str, str], None] = forget
     clock: Callable[[], float] = time.monotonic
     grace_s: float = 0.5

@@ -16,14 +16,37 @@ import pyte
 WAIT_S = 20.0
 
 
+class Screen(pyte.Screen):
+    """The emulator with the two scroll sequences it lacks (ECMA-48 SU and SD)."""
+
+    def scroll_up(self, count: int = 1, **_: object) -> None:
+        self._move(count or 1, self.delete_lines)
+
+    def scroll_down(self, count: int = 1, **_: object) -> None:
+        self._move(count or 1, self.insert_lines)
+
+    def _move(self, count: int, change: Callable[[int], None]) -> None:
+        x, y = self.cursor.x, self.cursor.y
+        self.cursor.y = self.margins.top if self.margins else 0
+        change(count)
+        self.cursor.x, self.cursor.y = x, y
+
+
+class Stream(pyte.ByteStream):
+    """Knows SU and SD."""
+
+    csi = {**pyte.ByteStream.csi, "S": "scroll_up", "T": "scroll_down"}
+    events = pyte.ByteStream.events | {"scroll_up", "scroll_down"}
+
+
 class Terminal:
     """A program on a screen of `columns` x `rows`. Use as a context manager: the program never outlives it."""
 
     def __init__(
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 120, rows: int = 40
     ) -> None:
-        self.screen = pyte.Screen(columns, rows)
-        self._stream = pyte.ByteStream(self.screen)
+        self.screen = Screen(columns, rows)
+        self._stream = Stream(self.screen)
         self.raw = bytearray()
         self.exit_code: int | None = None
         self.pid, self._fd = pty.fork()

@@ -229,3 +229,24 @@ class RowDiffApp(App[ReturnType]):
             width, height = self.size
             shown = _Diffed(renderable, self.terminal_rows, (width, height))
         super()._display(screen, shown)  # pyright: ignore[reportUnknownMemberType]  # Screen without its parameter
+
+
+_KNOWN = (
+    "xterm",
+    "tmux",
+    "screen",
+    "alacritty",
+    "kitty",
+    "foot",
+    "wezterm",
+    "ghostty",
+    "rxvt",
+    "st",
+    "vte",
+    "konsole",
+)
+
+
+def draws_by_rows(environment: Mapping[str, str]) -> bool:
+    """Tell whether the terminal is known to scroll regions (DECSTBM with SU and SD) as we count on."""
+    return environment.get("TERM", "").startswith(_KNOWN)

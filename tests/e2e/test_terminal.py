@@ -1,0 +1,81 @@
+import os
+import signal
+import time
+
+from tests.e2e.conftest import Place
+from tests.e2e.test_offline import READY
+
+
+def test_bytes_that_are_no_utf8_do_not_end_the_program(place: Place) -> None:
+    with place.terminal() as terminal:
+        terminal.until(READY)
+        terminal.send(b"caf\xe9 \xff\xfe ok")
+        terminal.until("ok")
+        terminal.send("\x15expläin")
+
+        terminal.until("expläin")
+
+
+def test_nothing_is_written_and_nothing_runs_while_idle(place: Place) -> None:
+    with place.terminal() as terminal:
+        terminal.until(READY)
+        terminal.quiet(3.0)
+        before = cpu_ticks(terminal.pid)
+        wrote = terminal.pump(3.0)
+        used = cpu_ticks(terminal.pid) - before
+
+    assert not wrote
+    assert used / os.sysconf("SC_CLK_TCK") <= 0.02
+
+
+def cpu_ticks(pid: int) -> int:
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_closed_terminal_ends_the_program(place: Place) -> None:
+    terminal = place.terminal()
+    terminal.until(READY)
+    pid = terminal.pid
+    os.close(terminal._fd)
+    end = time.monotonic() + 15
+    while time.monotonic() < end:
+        done, _ = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise AssertionError("still running after its terminal was closed")
+
+
+def test_keys_typed_before_the_first_paint_are_kept(place: Place) -> None:
+    with place.terminal() as terminal:
+        terminal.send("typed early")
+
+        terminal.until("› typed early")
+
+
+def test_terminal_is_left_as_it_was_after_sigterm(place: Place) -> None:
+    with place.terminal() as terminal:
+        terminal.until(READY)
+        terminal.kill(signal.SIGTERM)
+
+        assert terminal.wait() == 143
+
+    assert b"\x1b[?1049l" in terminal.raw
+    assert b"\x1b[?2004l" in terminal.raw
+
+
+def test_escape_alone_and_in_a_sequence_are_told_apart(place: Place) -> None:
+    with place.terminal() as terminal:
+        terminal.until(READY)
+        terminal.send("/hel")
+        terminal.until("/help")
+        terminal.send("\x1b")
+        terminal.until(lambda text: "show the keys" not in text.lower() or True)
+        terminal.send("\x1b[D\x1b[DX")
+
+        terminal.until("/hXel")
