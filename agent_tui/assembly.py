@@ -49,7 +49,7 @@ from agent_tui.sandbox.probe import probe
 from agent_tui.sessions.frames import active_path
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.redact import Redactor
-from agent_tui.sessions.store import Session, SessionStore
+from agent_tui.sessions.store import CHECKPOINTS, Session, SessionStore
 from agent_tui.toolkit.context import ShellState, TodoList, ToolContext
 from agent_tui.toolkit.environment import WithoutVariables
 from agent_tui.toolkit.jobs import SessionJobs
@@ -240,7 +240,8 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         builder.provider = provider
         return provider
 
-    builder = SessionBuilder(ground, desk, policy, connect_to)
+    kept = ground.outputs if options.ephemeral else ground.paths.sessions
+    builder = SessionBuilder(ground, desk, policy, connect_to, kept / CHECKPOINTS)
     await asyncio.to_thread(switch_to, "")
     session = await builder.open(record)
     keyless = choice.provider == "offline" and not spec.provider

@@ -3,12 +3,16 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_tui.agent.checkpoints import Checkpoints
+from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.headless.approver import NobodyApprover
+from agent_tui.past import SessionPast
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, Overloaded, ProviderError, RateLimited, SessionError
@@ -18,20 +22,63 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.base import Provider
 from agent_tui.sandbox.interface import Sandbox
+from agent_tui.sessions.approvals import ApprovalKey, RecordedApprover
+from agent_tui.sessions.deferred import recorded_approver
 from agent_tui.sessions.prompts import HistoryFile
+from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.toolkit.context import Ask, Question, QuestionOption
+from agent_tui.toolkit.context import Ask, Question, QuestionOption, TodoItem, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
 
 
-class OpenSession:
-    """Everything that belongs to one session and goes when another is opened."""
+class ToldOnce:
+    """What the model is to be told with the next prompt."""
 
-    def __init__(self, *, record: Session, agent: Agent, jobs: SessionJobs) -> None:
-        self.record = record
-        self.agent = agent
-        self.jobs = jobs
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Put a sentence there; "" is none."""
+        if text:
+            self._texts.append(text)
+
+    def take(self) -> list[str]:
+        """Give what is there, once."""
+        taken, self._texts = self._texts, []
+        return taken
+
+
+@dataclass
+class OpenSession:
+    """Everything that belongs to one session and goes when another is opened.
+
+    `shown` are the sentences about it that the person saw.
+    """
+
+    record: Session
+    agent: Agent
+    jobs: SessionJobs
+    todos: TodoList
+    checkpoints: Checkpoints
+    surroundings: Surroundings
+    restored: Restored
+    told: ToldOnce
+    shown: set[str] = field(default_factory=set[str])
+
+    def new_notices(self) -> list[str]:
+        """Give the sentences about this session that were not given yet."""
+        instructions = self.surroundings.instructions
+        said = [*self.record.notices, *(instructions.notices if instructions else [])]
+        new = [text for text in said if text not in self.shown]
+        self.shown.update(new)
+        return new
+
+    async def aclose(self) -> None:
+        """End its jobs and its helper, close its file."""
+        await self.jobs.close()
+        await self.checkpoints.aclose()
+        await self.record.aclose()
 
 
 class Desk:
@@ -48,6 +95,10 @@ class Desk:
         if isinstance(event, TurnStarted) and not event.origin:
             self.turn_id = event.turn_id
         await self.sink(event)
+
+    async def warn(self, text: str) -> None:
+        """Tell the person something about the running turn."""
+        await self.tell(Notice(turn_id=self.turn_id, text=text))
 
     async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
         """Pass a review on to whoever answers now."""
@@ -96,6 +147,9 @@ class Core:
         self._workspace = workspace
         self._desk = desk
         self._session = session
+        self._past = SessionPast(
+            workspace=workspace, store=store, opened=lambda: self._session, reload=self._reload
+        )
         self._open_session = open_session
         self._connect = connect
         self._store = store
@@ -150,7 +204,7 @@ class Core:
             await self._desk.tell(Notice(turn_id="", level="info", text=text))
 
     def notices(self) -> Sequence[str]:
-        return [*self._notices, *self._session.record.notices]
+        return [*self._notices, *self._session.new_notices()]
 
     def status(self) -> StatusView:
         provider, usage = self.agent.provider, self.agent.usage
@@ -177,12 +231,50 @@ class Core:
         return await asyncio.to_thread(self._session.record.replay)
 
     async def run_turn(self, text: str) -> TurnResult:
-        return await self.agent.run(text)
+        self._session.checkpoints.begin()
+        self._session.restored = Restored()  # whatever waited there is answered by this turn
+        result = await self.agent.run(text)
+        await self._tell_new()
+        return result
+
+    @property
+    def past(self) -> SessionPast:
+        return self._past
+
+    @property
+    def waits(self) -> bool:
+        """Whether calls of the last turn wait for approvals."""
+        return bool(self._session.restored.pending)
+
+    async def redrive(self) -> TurnResult:
+        self._session.checkpoints.begin()
+        restored, self._session.restored = self._session.restored, Restored()
+        result = await self.agent.redrive(restored.known)
+        await self._tell_new()
+        return result
+
+    def recorded_approver(self, keys: Path) -> RecordedApprover:
+        """Give what answers from the signed responses of the open session."""
+        return recorded_approver(self._session.record, key=ApprovalKey(keys), cwd=self._workspace)
+
+    async def _tell_new(self) -> None:
+        for text in self._session.new_notices():
+            await self._desk.warn(text)
+
+    async def _reload(self, note: str) -> None:
+        """Make the agent go on from what the session holds now; `note` is for the model."""
+        session = self._session
+        restored = await asyncio.to_thread(session.record.restored)
+        self.agent.history = restored.messages
+        session.todos.items = tuple(TodoItem.model_validate(item) for item in restored.todos)
+        session.told.add(note)
+        self._last_usage = None
 
     def cancel_turn(self) -> None:
         self.agent.cancel()
 
     def warm_up(self) -> None:
+        self._session.checkpoints.begin()
         if not self._warm:
             self._warm = True
             self._warm_up()
@@ -233,14 +325,13 @@ class Core:
         except SessionError as error:
             return str(error)
         await self._switch(record)
-        return " ".join(record.notices)
+        return " ".join(self._session.new_notices())
 
     async def _switch(self, record: Session) -> None:
         old = self._session
         self._session = await self._open_session(record)
         self._last_usage = None
-        await old.jobs.close()
-        await old.record.aclose()
+        await old.aclose()
 
     async def sessions(self) -> Sequence[SessionView]:
         found = await asyncio.to_thread(self._store.list, None)
@@ -320,8 +411,7 @@ class Core:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait([self._looking])
-        await self._session.jobs.close()
-        await self._session.record.aclose()
+        await self._session.aclose()
         await asyncio.to_thread(self._clean_up)
         async with asyncio.timeout(max(0.1, 2 - (time.monotonic() - started))):
             await self.agent.provider.aclose()

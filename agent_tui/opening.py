@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.agent.agent_types import BUILT_IN, AgentType
+from agent_tui.agent.checkpointed import CheckpointedRounds
+from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.limits import Limits
 from agent_tui.agent.loop import Agent
+from agent_tui.agent.nested import NestedInstructions
 from agent_tui.agent.plan import PlanMode, PlanReminder, inside_reminder
 from agent_tui.agent.prompt import system_prompt
 from agent_tui.agent.subagents import Shared, Subagents
 from agent_tui.config.load import Loaded
 from agent_tui.config.paths import Paths
 from agent_tui.config.settings import Settings
-from agent_tui.core import Desk, OpenSession
+from agent_tui.core import Desk, OpenSession, ToldOnce
+from agent_tui.executor.hooks import AfterCall, BeforeCall, HookChain
 from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.prepare import MakeContext
 from agent_tui.executor.registry import CompositeSource
@@ -27,10 +31,13 @@ from agent_tui.options import RunOptions
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.events import Notice
+from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.providers.base import Provider
 from agent_tui.providers.retry import RetryingProvider
 from agent_tui.sandbox.interface import Sandbox
+from agent_tui.sessions.restore import Restored, explain
 from agent_tui.sessions.store import Session
+from agent_tui.sessions.tree import last_files
 from agent_tui.toolkit.context import Modes, ShellState, Spawn, TodoItem, TodoList, ToolContext
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.toolkit.tracker import FileTracker
@@ -92,8 +99,14 @@ class SessionBuilder:
     """Makes the agent of a session. `provider` is the model that the next session asks."""
 
     def __init__(
-        self, ground: Ground, desk: Desk, policy: Policy, connect: Callable[[str], RetryingProvider]
+        self,
+        ground: Ground,
+        desk: Desk,
+        policy: Policy,
+        connect: Callable[[str], RetryingProvider],
+        checkpoint_folder: Path,
     ) -> None:
+        self._checkpoint_folder = checkpoint_folder
         self._ground = ground
         self._desk = desk
         self._policy = policy
@@ -105,22 +118,36 @@ class SessionBuilder:
         """Build everything that belongs to `record`."""
         ground, desk = self._ground, self._desk
         jobs = SessionJobs()
-        restored = await asyncio.to_thread(record.restored)
-        todos = tuple(TodoItem.model_validate(item) for item in restored.todos)
-        world = _World(ground, record, jobs, desk, self._policy, todos=todos)
+        restored = await asyncio.to_thread(lambda: record.restored(keep_pending=True))
+        record.notices += explain(restored)
+        world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
         surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.trusted)
+        hooks = NestedInstructions(lambda: surroundings.instructions)
+        checkpoints = Checkpoints(ground.workspace, self._checkpoint_folder)
+        told = ToldOnce()
+        plan = PlanReminder(self._policy, lambda: agent.history)
         skills = await asyncio.to_thread(ground.skill_names) if ground.tools.owns("skill") else []
         types = ground.agent_types() if ground.tools.owns("task") else []
         agent = Agent(
             provider=self.provider,
-            rounds=Rounds(
+            rounds=CheckpointedRounds(
+                Rounds(
+                    tools=ground.tools,
+                    policy=self._policy,
+                    approver=desk,
+                    journal=record,
+                    sink=desk.tell,
+                    make_context=world.context,
+                    hooks=HookChain([hooks, TodosKept(record, world.todos.items)]),
+                    locks=self._locks,
+                ),
+                checkpoints=checkpoints,
                 tools=ground.tools,
-                policy=self._policy,
-                approver=desk,
-                journal=record,
-                sink=desk.tell,
-                make_context=world.context,
-                locks=self._locks,
+                keep=record.checkpoint,
+                say=desk.warn,
+                busy=lambda: bool(jobs.running()),
+                last=last_files(await asyncio.to_thread(record.records)),
+                workspace=ground.workspace,
             ),
             tools=ground.tools,
             sink=desk.tell,
@@ -136,7 +163,7 @@ class SessionBuilder:
             limits=ground.limits(),
             ask_continue=desk.ask_continue,
             session_id=record.id,
-            reminders=PlanReminder(self._policy, lambda: agent.history),
+            reminders=lambda: [*plan(), *told.take()],
         )
         world.agent = agent
         world.spawn = Subagents(
@@ -150,11 +177,45 @@ class SessionBuilder:
                 locks=self._locks,
                 environment=surroundings,
                 reminders=inside_reminder(self._policy),
+                hooks=hooks,
                 skills=skills,
             ),
             setting=_Setting(world, agent, record, self._connect),
         )
-        return OpenSession(record=record, agent=agent, jobs=jobs)
+        return OpenSession(
+            record=record,
+            agent=agent,
+            jobs=jobs,
+            todos=world.todos,
+            checkpoints=checkpoints,
+            surroundings=surroundings,
+            restored=restored,
+            told=told,
+        )
+
+
+def todo_items(restored: Restored) -> tuple[TodoItem, ...]:
+    """Give the todo list of a restored session."""
+    return tuple(TodoItem.model_validate(item) for item in restored.todos)
+
+
+class TodosKept:
+    """A hook of rounds: writes the todo list down whenever a call changed it."""
+
+    def __init__(self, record: Session, items: Sequence[TodoItem]) -> None:
+        self._record = record
+        self._items = tuple(items)
+
+    async def before(self, call: ToolCall, ctx: ToolContext) -> BeforeCall:
+        """Let every call pass."""
+        return BeforeCall()
+
+    async def after(self, call: ToolCall, result: ToolResult, ctx: ToolContext) -> AfterCall:
+        """Compare the list with the one that was written last."""
+        if ctx.todos.items != self._items:
+            self._items = ctx.todos.items
+            await self._record.todos_changed([item.model_dump(mode="json") for item in self._items])
+        return AfterCall()
 
 
 class _World:
@@ -181,7 +242,7 @@ class _World:
         self._inside = inside
         self._files = FileTracker()
         self._shell = ShellState(cwd=ground.workspace)
-        self._todos = TodoList(items=tuple(todos))
+        self.todos = TodoList(items=tuple(todos))
 
     def inner(self, agent: Agent) -> "_World":
         """Give the world of a sub-agent: files, shell and todos of its own, background jobs and outputs of the session."""
@@ -199,7 +260,7 @@ class _World:
             files=self._files,
             sandbox=self._ground.sandbox,
             shell=self._shell,
-            todos=self._todos,
+            todos=self.todos,
             data_dir=self._record.data_dir,
             jobs=self._jobs,
             ask=None if self._inside else self._desk.ask,

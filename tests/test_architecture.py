@@ -37,6 +37,7 @@ TOP = {
     "assembly",
     "core",
     "opening",
+    "past",
     "cli",
     "commands",
     "doctor",

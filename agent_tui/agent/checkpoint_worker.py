@@ -40,8 +40,11 @@ class _Worker:
         """Do what `op` asks for."""
         self._state.extra.update(_strings(request.get("extra")))
         match request.get("op"):
+            case "look":
+                self._state.read()  # what it learns makes the first checkpoint quick
+                return {}
             case "take":
-                return self._take()
+                return self._take(text_of(request, "since"))
             case "plan":
                 _, found, lost = self._plan(request)
                 return {"lost": lost, "differences": [_shown(difference) for difference in found]}
@@ -52,8 +55,10 @@ class _Worker:
             case _:
                 return {"error": "unknown request"}
 
-    def _take(self) -> RawRecord:
+    def _take(self, since: str) -> RawRecord:
         before = self._last
+        if before is None and since and (stored := self._state.tree(since)) is not None:
+            before = (since, stored)
         name, tree = self._state.read()
         self._last = (name, tree)
         changed: list[str] = []
@@ -75,7 +80,8 @@ class _Worker:
         last = self._state.tree(text_of(request, "last")) if request.get("last") else None
         if then is None:
             return name, [], True
-        return name, self._state.differences(now, then, last), False
+        doubtful = set(_strings(request.get("doubtful")))
+        return name, self._state.differences(now, then, last, doubtful), False
 
     def _restore(self, request: RawRecord) -> RawRecord:
         before, found, lost = self._plan(request)

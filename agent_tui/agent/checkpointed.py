@@ -1,11 +1,16 @@
 """Rounds with a checkpoint of the files before and after each that may change something."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import json
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
 
 from agent_tui.agent.checkpoints import Checkpoint, CheckpointError, Checkpoints
 from agent_tui.agent.steps import RoundRunner
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome
+from agent_tui.sessions.tree import AFTER, BEFORE
 from agent_tui.toolkit.source import ToolSource
 
 Keep = Callable[[JsonObject], Awaitable[object]]
@@ -13,12 +18,16 @@ Keep = Callable[[JsonObject], Awaitable[object]]
 
 Say = Callable[[str], Awaitable[None]]
 
+PATIENCE_S = 20.0
+"""How long a round waits for the first look at the files; later ones take a moment."""
+
 
 class CheckpointedRounds:
     """Runs rounds as `inner` does. A checkpoint that fails is said once and stops nothing.
 
     `keep` records a checkpoint, `say` tells the person, `busy` says whether a background job runs: what changes then may
-    be the job's or the person's, and is marked as doubtful. `last` is the newest checkpoint's tree.
+    be the job's or the person's, and is marked as doubtful. `last` is the newest checkpoint's tree. Paths outside
+    `workspace` that a call names are covered from then on.
     """
 
     def __init__(
@@ -30,6 +39,9 @@ class CheckpointedRounds:
         keep: Keep,
         say: Say,
         busy: Callable[[], bool] = lambda: False,
+        last: str = "",
+        workspace: Path | None = None,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._inner = inner
         self._checkpoints = checkpoints
@@ -37,9 +49,11 @@ class CheckpointedRounds:
         self._keep = keep
         self._say = say
         self._busy = busy
+        self._workspace = workspace
+        self._patience_s = patience_s
         self._failed = False
         self._known_uncovered: frozenset[str] = frozenset()
-        self.last = ""
+        self.last = last
 
     async def run(
         self,
@@ -52,30 +66,47 @@ class CheckpointedRounds:
         """Run a round, with checkpoints around it unless all its calls only read."""
         changes = any(not self._tools.owns(c.name) or not self._tools.readable(c.name) for c in calls)
         if changes:
-            await self._take("before")
+            await self._take(BEFORE, list(self._outside(calls)))
         batch = await self._inner.run(calls, turn_id=turn_id, round_index=round_index, resumed=resumed)
         if changes and any(
             outcome.effect in ("ran", "failed", "timeout", "cancelled") for outcome in batch.outcomes
         ):
-            await self._take("after")
+            await self._take(AFTER)
         return batch
 
     def cancel(self) -> None:
         """Stop the running round."""
         self._inner.cancel()
 
-    async def _take(self, label: str) -> None:
+    async def _take(self, label: str, extra: Sequence[str] = ()) -> None:
+        if not await self._checkpoints.ready(0 if self._failed else self._patience_s):
+            await self._fail("The project has so many files that the first look at them is not done yet.")
+            return
         try:
-            taken = await self._checkpoints.take()
+            taken = await self._checkpoints.take(extra, since=self.last)
         except CheckpointError as error:
-            if not self._failed:
-                await self._say(f"{error} Changes of this session cannot be undone for now.")
-            self._failed = True
+            await self._fail(str(error))
             return
         self._failed = False
-        if taken.tree != self.last or label == "before":
+        if taken.tree != self.last or label == BEFORE:
             await self._keep(self._facts(taken, label))
         self.last = taken.tree
+
+    async def _fail(self, why: str) -> None:
+        if not self._failed:
+            await self._say(f"{why} Changes cannot be undone for now.")
+        self._failed = True
+
+    def _outside(self, calls: Sequence[ToolCall]) -> Iterator[str]:
+        """Find the files outside the workspace that the calls name."""
+        if self._workspace is None:
+            return
+        for call in calls:
+            path = _named_path(call)
+            if path.startswith(("/", "~")):
+                real = os.path.realpath(os.path.expanduser(path))
+                if not Path(real).is_relative_to(self._workspace):
+                    yield real
 
     def _facts(self, taken: Checkpoint, label: str) -> JsonObject:
         new = [path for path in taken.uncovered if path not in self._known_uncovered]
@@ -87,3 +118,12 @@ class CheckpointedRounds:
             "uncovered": list(new[:1000]),
             "doubtful": self._busy(),
         }
+
+
+def _named_path(call: ToolCall) -> str:
+    try:
+        arguments = cast("object", json.loads(call.arguments_json))
+    except ValueError:
+        return ""
+    value = cast("dict[str, object]", arguments).get("file_path") if isinstance(arguments, dict) else None
+    return value if isinstance(value, str) else ""

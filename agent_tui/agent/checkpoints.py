@@ -27,7 +27,7 @@ class CheckpointError(AgentTuiError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A state of the files. `changed` are the paths that differ from the checkpoint before (empty for the first),
+    """A state of the files. `changed` are the paths that differ from the checkpoint before,
     `uncovered` files that are not part of it: over 4 MiB, beyond 1 GiB in all, or unreadable."""
 
     tree: str
@@ -40,14 +40,16 @@ class Checkpoint:
 class FileChange:
     """What putting a checkpoint back would do to one path.
 
-    `now` and `then` are its contents (b"" for none, a link's target as bytes), None where there is no file. `conflict` says
-    why it is not done unasked.
+    `now` and `then` are its contents (b"" for none, a link's target as bytes), None where there is no file; the modes are
+    permission bits. `conflict` says why it is not done unasked.
     """
 
     path: str
     now: bytes | None
     then: bytes | None
     conflict: str = ""
+    now_mode: int = 0
+    then_mode: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,30 @@ class Checkpoints:
         self._blobs = Blobs(folder)
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
+        self._first: asyncio.Task[None] | None = None
 
-    async def take(self, extra: Collection[str] = ()) -> Checkpoint:
-        """Read the state of the files; `extra` are absolute paths to cover from now on. Raises CheckpointError."""
-        answer = await self._ask({"op": "take", "extra": [*sorted(extra)]})
+    def begin(self) -> None:
+        """Look at the files for the first time, in the background. Cheap to call again."""
+        if self._first is None:
+            self._first = asyncio.create_task(self._look())  # owned: ended by aclose
+
+    async def ready(self, patience_s: float) -> bool:
+        """Wait for the first look, `patience_s` at most; tell whether it is over."""
+        self.begin()
+        assert self._first is not None  # begun in the line above
+        await asyncio.wait({self._first}, timeout=patience_s)
+        return self._first.done()
+
+    async def _look(self) -> None:
+        with contextlib.suppress(CheckpointError):  # the first checkpoint meets it again and says it
+            await self._ask({"op": "look"})
+
+    async def take(self, extra: Collection[str] = (), *, since: str = "") -> Checkpoint:
+        """Read the state of the files; `extra` are absolute paths to cover from now on. Raises CheckpointError.
+
+        `since` is the tree that the first checkpoint of this program is compared with.
+        """
+        answer = await self._ask({"op": "take", "extra": [*sorted(extra)], "since": since})
         files = answer.get("files")
         return Checkpoint(
             tree=text_of(answer, "tree"),
@@ -85,9 +107,12 @@ class Checkpoints:
             files=files if isinstance(files, int) else 0,
         )
 
-    async def plan(self, tree: str, *, last: str = "") -> list[FileChange]:
-        """Say what putting `tree` back would do; `last` is the agent's last checkpoint. Raises CheckpointError."""
-        answer = await self._ask({"op": "plan", "tree": tree, "last": last})
+    async def plan(self, tree: str, *, last: str = "", doubtful: Collection[str] = ()) -> list[FileChange]:
+        """Say what putting `tree` back would do; `last` is the agent's last checkpoint. Raises CheckpointError.
+
+        `doubtful` are paths that may have been changed by a background job or by the person: they conflict.
+        """
+        answer = await self._ask({"op": "plan", "tree": tree, "last": last, "doubtful": [*sorted(doubtful)]})
         return await asyncio.to_thread(self._changes, answer)
 
     async def compare(self, tree: str, other: str) -> list[FileChange]:
@@ -96,7 +121,13 @@ class Checkpoints:
         return await asyncio.to_thread(self._changes, answer)
 
     async def put_back(
-        self, tree: str, *, last: str = "", allowed: Collection[str] = (), only: Collection[str] = ()
+        self,
+        tree: str,
+        *,
+        last: str = "",
+        allowed: Collection[str] = (),
+        only: Collection[str] = (),
+        doubtful: Collection[str] = (),
     ) -> PutBack:
         """Make the files as in `tree`, conflicts only where `allowed`; `only` limits it to these paths.
 
@@ -109,6 +140,7 @@ class Checkpoints:
                 "last": last,
                 "allowed": [*sorted(allowed)],
                 "only": [*sorted(only)],
+                "doubtful": [*sorted(doubtful)],
             }
         )
         left = answer.get("left")
@@ -122,6 +154,9 @@ class Checkpoints:
 
     async def aclose(self) -> None:
         """End the child process, within 2 seconds."""
+        if self._first is not None and not self._first.done():
+            self._first.cancel()
+            await asyncio.wait({self._first})
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
@@ -189,6 +224,8 @@ class Checkpoints:
                 now=self._content(difference.get("now")),
                 then=self._content(difference.get("then")),
                 conflict=text_of(difference, "conflict"),
+                now_mode=_mode(difference.get("now")),
+                then_mode=_mode(difference.get("then")),
             )
             for difference in as_objects(answer.get("differences"))
         ]
@@ -205,6 +242,11 @@ async def _kill(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
+
+
+def _mode(entry: Json) -> int:
+    mode = entry.get("mode") if isinstance(entry, dict) else None
+    return mode if isinstance(mode, int) else 0
 
 
 def _strings(value: Json) -> tuple[str, ...]:

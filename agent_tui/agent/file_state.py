@@ -71,11 +71,13 @@ class FileState:
         """Give a stored tree."""
         return self._trees.get(name)
 
-    def differences(self, now: Tree, then: Tree, last: Tree | None) -> list[Difference]:
+    def differences(
+        self, now: Tree, then: Tree, last: Tree | None, doubtful: Collection[str] = ()
+    ) -> list[Difference]:
         """Say what must change to be as in `then`. `last` is the state that the agent left.
 
         A path that was changed since `last` is the person's and conflicts; so does a removal of what may have been
-        there without being covered.
+        there without being covered, and a path in `doubtful`.
         """
         rules_changed = any(
             now.entries.get(path) != then.entries.get(path)
@@ -90,6 +92,8 @@ class FileState:
             why = ""
             if last is not None and last.entries.get(path) != present:
                 why = "changed by hand since"
+            elif path in doubtful:
+                why = "changed meanwhile by you or by a background job"
             elif wanted is None and (then.capped or path in then.uncovered or rules_changed):
                 why = "may have been there before, without being covered"
             found.append(Difference(path, present, wanted, why))

@@ -10,6 +10,7 @@ from agent_tui.sessions.tree import (
     REDO,
     UNDO,
     TreePoint,
+    doubtful_files,
     files_at,
     files_before,
     last_files,
@@ -47,6 +48,19 @@ class Rewind:
         tree = files_before(records, entry_id)
         if self._checkpoints is None or tree is None:
             return []
+        return await self._checkpoints.plan(
+            tree, last=last_files(records), doubtful=doubtful_files(records, entry_id)
+        )
+
+    async def preview_redo(self) -> list[FileChange] | None:
+        """Say what `redo` would do to the files; None when there is nothing to redo. Raises AgentTuiError."""
+        records = self._session.records()
+        target = redo_target(records)
+        if target is None:
+            return None
+        tree = files_at(records, target)
+        if self._checkpoints is None or tree is None:
+            return []
         return await self._checkpoints.plan(tree, last=last_files(records))
 
     async def to(
@@ -66,7 +80,8 @@ class Rewind:
         if point is None:
             raise AgentTuiError(f"There is no prompt {entry_id!r} in this session.")
         tree = files_before(records, entry_id) if files else None
-        return await self._move(point.before if conversation else None, tree, allowed, UNDO)
+        doubtful = doubtful_files(records, entry_id)
+        return await self._move(point.before if conversation else None, tree, allowed, UNDO, doubtful)
 
     async def undo(self, *, allowed: Collection[str] = ()) -> Rewound | None:
         """Take back the last prompt with what it did to the files; None when there is none."""
@@ -75,7 +90,8 @@ class Rewind:
         if before is None:
             return None
         prompt = next(p for p in reversed(points(records)) if p.active)
-        return await self._move(before, files_before(records, prompt.entry_id), allowed, UNDO)
+        doubtful = doubtful_files(records, prompt.entry_id)
+        return await self._move(before, files_before(records, prompt.entry_id), allowed, UNDO, doubtful)
 
     async def redo(self, *, allowed: Collection[str] = ()) -> Rewound | None:
         """Bring back what the last undo took; None when there is nothing."""
@@ -86,12 +102,17 @@ class Rewind:
         return await self._move(target, files_at(records, target), allowed, REDO)
 
     async def _move(
-        self, entry_id: str | None, tree: str | None, allowed: Collection[str], why: str
+        self,
+        entry_id: str | None,
+        tree: str | None,
+        allowed: Collection[str],
+        why: str,
+        doubtful: Collection[str] = (),
     ) -> Rewound:
         done: PutBack | None = None
         if tree is not None and self._checkpoints is not None:
             last = last_files(self._session.records())
-            done = await self._checkpoints.put_back(tree, last=last, allowed=allowed)
+            done = await self._checkpoints.put_back(tree, last=last, allowed=allowed, doubtful=doubtful)
         if entry_id is not None:
             await self._session.move_to(entry_id, why=why)
         if done is not None:

@@ -8,6 +8,8 @@ from agent_tui.sessions.info import title_of
 
 UNDO = "undo"
 REDO = "redo"
+BEFORE, AFTER = "before", "after"
+"""Labels of the checkpoints around a round."""
 
 
 @dataclass(frozen=True)
@@ -114,3 +116,40 @@ def last_files(records: Sequence[RawRecord]) -> str:
     """Give the tree of the newest checkpoint in the file, on whatever branch: the last state the agent knew."""
     trees = [text_of(record, "tree") for record in records if record.get("type") == "checkpoint"]
     return trees[-1] if trees else ""
+
+
+def first_files(records: Sequence[RawRecord]) -> str | None:
+    """Give the tree of the files as they were before the first change on the active path; None when none was made."""
+    for record in active_path(records):
+        if record.get("type") == "checkpoint":
+            return text_of(record, "tree")
+    return None
+
+
+def doubtful_files(records: Sequence[RawRecord], entry_id: str) -> set[str]:
+    """Give the paths that something else than the agent's calls may have changed, after `entry_id` on the active path.
+
+    That is what changed while a background job ran, and what was different when a round began from how the one before
+    left it: the person's own work.
+    """
+    found: set[str] = set()
+    after, began = False, False
+    for record in active_path(records):
+        after = after or record.get("id") == entry_id
+        if not after or record.get("type") != "checkpoint":
+            continue
+        changed = record.get("changed")
+        if began and isinstance(changed, list) and (record.get("doubtful") or record.get("label") == BEFORE):
+            found.update(path for path in changed if isinstance(path, str))
+        began = True
+    return found
+
+
+def branch_end(records: Sequence[RawRecord], entry_id: str) -> str:
+    """Give the newest entry of the branches that go on from `entry_id`, itself when none does."""
+    below, end = {entry_id}, entry_id
+    for record in records:
+        if record.get("type") not in META_TYPES and text_of(record, "parent") in below:
+            end = text_of(record, "id")
+            below.add(end)
+    return end
