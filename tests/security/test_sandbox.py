@@ -1,5 +1,6 @@
 import http.server
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -68,6 +69,37 @@ def test_ordinary_work_goes_on_inside(strong: Run) -> None:
     )
 
     assert all(code == 0 for code, _ in results), results
+
+
+WORK = {
+    "gcc": "printf 'int main(void) { return 0; }' > m.c && gcc m.c -o m && ./m",
+    "node": 'node -e \'require("child_process").execFileSync("true"); console.log(require("os").cpus().length)\'',
+    "npm": 'echo \'{"name": "x", "version": "1.0.0", "scripts": {"test": "node -e 0"}}\' > package.json && npm test',
+    "cargo": "cargo init --quiet --name x . && cargo build --quiet --offline && target/debug/x",
+}
+
+
+@pytest.mark.parametrize("program", WORK)
+def test_builds_and_tests_go_on_inside(strong: Run, program: str) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    home = pwd.getpwuid(os.geteuid()).pw_dir
+    ((here, what),) = strong(f"export RUSTUP_HOME={home}/.rustup; {program} --version")
+    if here != 0:
+        pytest.skip(f"this user cannot run {program}: {what}")
+
+    ((code, text),) = strong(f"export RUSTUP_HOME={home}/.rustup; {WORK[program]}")
+
+    assert code == 0, text
+
+
+def test_pytest_runs_inside(strong: Run, world: World) -> None:
+    text = "import multiprocessing, unittest\\n\\nclass T(unittest.TestCase):\\n    def test(self):\\n"
+    text += "        with multiprocessing.Pool(2) as pool:\\n            self.assertEqual(pool.map(abs, [-1]), [1])\\n"
+
+    ((code, said),) = strong(f"printf '{text}' > test_it.py && {world.python} -m unittest -q test_it")
+
+    assert code == 0, said
 
 
 def test_h_s3_git_hooks_and_config_can_be_written_without_protection(bare: Run) -> None:
