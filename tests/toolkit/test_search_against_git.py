@@ -13,7 +13,7 @@ from agent_tui.toolkit.matching import Query
 from agent_tui.toolkit.search import grep_files, list_files
 from tests.support.tool_world import path_without_rg
 
-EXAMPLES = int(os.environ.get("AGENT_TUI_TEST_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("AGENT_TUI_TEST_EXAMPLES", "12"))
 NAMES = ["a", "b", "foo", "bar.js", "x.tmp", "top.txt", "build", "a b", "_foo", "f1", "foo.bar", "[id]", "é"]
 LINES = [
     "*.tmp",
