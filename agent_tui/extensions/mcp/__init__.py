@@ -1,0 +1,1 @@
+"""MCP servers: other programs that offer tools, resources and prompts."""

@@ -1,0 +1,330 @@
+"""All configured servers: started in the background, joined to the tools between turns, ended with the program."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol, TypeVar
+
+from agent_tui.extensions.mcp.config import ServerSpec
+from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed
+from agent_tui.extensions.mcp.guest import Desk
+from agent_tui.extensions.mcp.names import server_names
+from agent_tui.extensions.mcp.offers import (
+    Prompt,
+    Resource,
+    prompt_text,
+    prompts_of,
+    resource_text,
+    resources_of,
+)
+from agent_tui.extensions.mcp.pins import ChangedTool, PinStore
+from agent_tui.extensions.mcp.plain import one_line
+from agent_tui.extensions.mcp.server import Server, State
+from agent_tui.extensions.mcp.source import McpSource
+from agent_tui.protocol.errors import ToolError
+
+T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
+
+
+class Door(Protocol):
+    """Where the tools of all sources stand side by side."""
+
+    def add(self, name: str, source: McpSource, *, namespace: Literal["mcp"]) -> None: ...
+
+    def remove(self, name: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """One server for the panel. `tools` are the names that may be called, `changed` those that wait for a person."""
+
+    name: str
+    state: State
+    detail: str
+    origin: str
+    file: str
+    transport: str
+    target: str
+    title: str
+    version: str
+    tools: tuple[str, ...]
+    changed: tuple[ChangedTool, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass
+class _Running:
+    """A server with its task; `told` is the last trouble a person was told of."""
+
+    server: Server
+    source: McpSource
+    task: asyncio.Task[None] | None = None
+    told: str = ""
+    joined: bool = False
+    told_changes: tuple[ChangedTool, ...] = field(default=())
+
+
+class Servers:
+    """The servers of one run of the program. `state_dir` keeps what their tools were accepted as.
+
+    `on_change` is called, on the loop, when a server's state or tools changed.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[ServerSpec],
+        *,
+        desk: Desk,
+        state_dir: Path,
+        on_change: Callable[[], None] = lambda: None,
+        restart_after_s: float = 1.0,
+    ) -> None:
+        self._desk = desk
+        self._pins = PinStore(state_dir)
+        self._restart_after_s = restart_after_s
+        self._started = False
+        self.on_change = on_change
+        self._running: dict[str, _Running] = {}
+        self._gone: list[str] = []
+        self._take_specs(specs)
+
+    # Their life.
+
+    def start(self) -> None:
+        """Start all servers in the background. Must be called on the main thread's loop."""
+        self._started = True
+        for running in self._running.values():
+            if running.task is None:
+                running.task = asyncio.get_running_loop().create_task(
+                    self._guarded(running.server), name=f"mcp-{running.server.spec.name}"
+                )  # owned: ended by reload and aclose
+
+    async def _guarded(self, server: Server) -> None:
+        try:
+            await server.run()
+        except Exception as error:  # a bug of ours costs one server, never the program
+            _LOG.exception("MCP server %s", server.spec.name)
+            server.state, server.detail = "failed", f"{type(error).__name__}: {error}"
+            self.on_change()
+
+    async def settled(self) -> None:
+        """Wait until each server has started or has failed to; none takes longer than its start time."""
+        waits = [r.server.settled() for r in self._running.values() if r.task is not None]
+        async with asyncio.TaskGroup() as group:
+            for wait in waits:
+                group.create_task(wait)
+
+    async def reload(self, specs: Sequence[ServerSpec]) -> None:
+        """Take over new settings: what is gone or different is ended, what is new is started, the rest stays."""
+        wanted = {spec.name: spec for spec in specs}
+        ending = [r for name, r in self._running.items() if wanted.get(name) != r.server.spec]
+        await _end(ending)
+        for running in ending:
+            del self._running[running.server.spec.name]
+            if running.joined:
+                self._gone.append(_door_name(running.server))
+        self._take_specs(specs)
+        if self._started:
+            self.start()
+
+    async def aclose(self) -> None:
+        """End all servers and all that they started."""
+        await _end(list(self._running.values()))
+
+    def _take_specs(self, specs: Sequence[ServerSpec]) -> None:
+        legal = server_names([spec.name for spec in specs])
+        for spec in specs:
+            if spec.name not in self._running:
+                server = Server(
+                    spec,
+                    legal_name=legal[spec.name],
+                    desk=self._desk,
+                    pins=self._pins,
+                    pin_key=self._pin_key(spec),
+                    on_change=self._changed,
+                    restart_after_s=self._restart_after_s,
+                )
+                self._running[spec.name] = _Running(server, McpSource(server))
+
+    def _changed(self) -> None:
+        self.on_change()
+
+    def _pin_key(self, spec: ServerSpec) -> str:
+        """Tell servers apart: by name and by what is started; a project's also by the project."""
+        where = str(self._desk.roots[0]) if spec.origin == "project" else ""
+        return f"{spec.name}\n{spec.identity}\n{where}"
+
+    # Their tools.
+
+    def publish(self, door: Door) -> list[str]:
+        """Join what the servers offer now to the tools, behind the others, and tell what a person should know.
+
+        Called between turns only: the tools of a turn stay as they are.
+        """
+        notices: list[str] = []
+        for name in self._gone:
+            door.remove(name)
+        self._gone.clear()
+        for running in self._running.values():
+            notices += self._trouble(running)
+            if running.source.generation == running.server.generation:
+                continue
+            first = not running.joined
+            came, went = running.source.take()
+            if first:
+                running.joined = True
+                door.add(_door_name(running.server), running.source, namespace="mcp")
+            notices += _news(running, came, went, first=first)
+        return notices
+
+    def _trouble(self, running: _Running) -> list[str]:
+        """Tell once why a server is not there."""
+        server = running.server
+        if server.state != "failed":
+            running.told = "" if server.state == "ready" else running.told
+            return []
+        if running.told == server.detail:
+            return []
+        running.told = server.detail
+        return [
+            f"The MCP server {server.spec.name!r} is not available: {one_line(server.detail, limit_chars=400)}"
+        ]
+
+    # What a panel and commands need.
+
+    def statuses(self) -> list[ServerStatus]:
+        """Describe all servers in the order of the settings."""
+        return [_status(running.server) for running in self._running.values()]
+
+    def log(self, name: str) -> list[str]:
+        """Give the last lines of a server's log. Raises ToolError for an unknown name."""
+        return self._server(name).log.lines()
+
+    def reconnect(self, name: str) -> None:
+        """Start a server anew. Raises ToolError for an unknown name."""
+        self._server(name).reconnect()
+
+    def enable(self, name: str, on: bool) -> None:
+        """Switch a server on or off for this run. Raises ToolError for an unknown name."""
+        self._server(name).enable(on)
+
+    def changed(self) -> list[tuple[str, ChangedTool]]:
+        """List (server, tool) of what waits for a person."""
+        return [(name, tool) for name, r in self._running.items() for tool in r.server.offer.changed]
+
+    async def accept(self, name: str, tools: tuple[str, ...] | None = None) -> list[str]:
+        """Accept the changed tools of a server (those in `tools`) as they are now; give their names.
+
+        Raises ToolError for an unknown name and OSError.
+        """
+        return await self._server(name).accept(tools)
+
+    async def resources(self) -> list[Resource]:
+        """List the resources of all servers that run; one that fails has none."""
+        found: list[Resource] = []
+        for running in self._running.values():
+            found += await self._asked(running.server, resources_of, [])
+        return found
+
+    async def read_resource(self, name: str, uri: str) -> str:
+        """Read a resource as text, for `@server:uri`. Raises ToolError."""
+        return await self._ask(self._server(name), lambda server: resource_text(server, uri))
+
+    async def prompts(self) -> list[Prompt]:
+        """List the prompts of all servers that run; one that fails has none."""
+        found: list[Prompt] = []
+        for running in self._running.values():
+            found += await self._asked(running.server, prompts_of, [])
+        return found
+
+    async def prompt(self, name: str, prompt: str, arguments: dict[str, str]) -> str:
+        """Give the text of a prompt, for `/mcp__server__prompt`. Raises ToolError."""
+        return await self._ask(self._server(name), lambda server: prompt_text(server, prompt, arguments))
+
+    async def _asked(
+        self, server: Server, question: Callable[[Server], Awaitable[list[T]]], nothing: list[T]
+    ) -> list[T]:
+        if server.state != "ready":
+            return nothing
+        try:
+            return await self._ask(server, question)
+        except ToolError as error:
+            server.log.add("state", str(error))
+            return nothing
+
+    async def _ask(self, server: Server, question: Callable[[Server], Awaitable[T]]) -> T:
+        """Raises ToolError."""
+        name = server.spec.name
+        try:
+            return await question(server)
+        except TimeoutError as error:
+            raise ToolError(
+                f"The MCP server {name!r} did not answer within {server.spec.call_s:g} s."
+            ) from error
+        except (RequestFailed, ConnectionGone) as error:
+            raise ToolError(f"The MCP server {name!r}: {error}") from error
+
+    def _server(self, name: str) -> Server:
+        running = self._running.get(name)
+        if running is None:
+            raise ToolError(
+                f"There is no MCP server {name!r}; there are: {', '.join(self._running) or 'none'}."
+            )
+        return running.server
+
+
+def _door_name(server: Server) -> str:
+    return f"mcp:{server.spec.name}"
+
+
+async def _end(ending: list[_Running]) -> None:
+    """Cancel the tasks and wait for what they clean up."""
+    tasks = [running.task for running in ending if running.task is not None]
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+
+
+def _news(running: _Running, came: list[str], went: list[str], *, first: bool) -> list[str]:
+    """Say what changed in the tools of a server."""
+    name, offer = running.server.spec.name, running.server.offer
+    news: list[str] = []
+    if first and came:
+        news.append(f"The MCP server {name!r} joined with {len(came)} tools.")
+    elif came or went:
+        parts = [f"{len(came)} new ({', '.join(came[:5])})"] if came else []
+        parts += [f"{len(went)} gone ({', '.join(went[:5])})"] if went else []
+        news.append(
+            f"The tools of the MCP server {name!r} changed: {'; '.join(parts)}. The cached prefix is lost once."
+        )
+    if offer.changed and offer.changed != running.told_changes:
+        names = ", ".join(one_line(tool.original, limit_chars=60) for tool in offer.changed[:5])
+        news.append(
+            f"The MCP server {name!r} describes {len(offer.changed)} of its tools differently than when you accepted "
+            f"them ({names}). They are switched off until you accept the change: /mcp shows it."
+        )
+    running.told_changes = offer.changed
+    news += [f"The MCP server {name!r}: {problem}" for problem in offer.problems[:5]] if first else []
+    return news
+
+
+def _status(server: Server) -> ServerStatus:
+    spec = server.spec
+    return ServerStatus(
+        name=spec.name,
+        state=server.state,
+        detail=server.detail,
+        origin=spec.origin,
+        file=spec.file,
+        transport=spec.transport,
+        target=one_line(spec.target, limit_chars=300),
+        title=server.title,
+        version=server.version,
+        tools=tuple(tool.name for tool in server.offer.accepted),
+        changed=server.offer.changed,
+        problems=server.offer.problems,
+    )

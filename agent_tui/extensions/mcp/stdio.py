@@ -1,0 +1,269 @@
+"""Runs a server as a child process and carries its messages; survives noise, floods and endless lines."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import cast
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared._stream_protocols import ReadStream as AnyReadStream  # the types have no public home
+from mcp.shared._stream_protocols import WriteStream as AnyWriteStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification, jsonrpc_message_adapter
+from pydantic_core import from_json
+
+from agent_tui.extensions.mcp.config import ServerSpec
+from agent_tui.extensions.mcp.faults import ServerFault
+from agent_tui.extensions.mcp.lines import Lines
+from agent_tui.extensions.mcp.log import ServerLog
+from agent_tui.extensions.mcp.results import CUT_MARK
+from agent_tui.protocol.data import JsonObject
+from agent_tui.toolkit.environment import child_environment
+
+ReadStream = AnyReadStream[SessionMessage | Exception]
+WriteStream = AnyWriteStream[SessionMessage]
+Serve = Callable[[ReadStream, WriteStream], Awaitable[None]]
+
+INHERITED = (
+    *("HOME", "LOGNAME", "PATH", "SHELL", "USER", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
+)
+MAX_NOISE_LINES = 10_000
+MAX_NOTICES_A_SECOND = 1_000
+_CHUNK_BYTES = 65_536
+_POLL_S = 0.5
+_EOF_GRACE_S = 1.0
+_TERM_GRACE_S = 0.7
+_QUEUED_MESSAGES = 64
+_REQUEST_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})')
+
+
+def server_environment(spec: ServerSpec, workspace: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """Give what a server sees: a short list of names, and what is configured for it. No key of ours is among them."""
+    base = {name: environ[name] for name in INHERITED if name in environ}
+    return {**child_environment(workspace, base=base).variables, **spec.env, "AGENT_TUI_CHILD": "1"}
+
+
+def find_command(command: str, *, cwd: Path, workspace: Path, path: str) -> str:
+    """Find the program of a server: a path relative to `cwd`, or a name in PATH outside the workspace.
+
+    Raises ServerFault.
+    """
+    if "/" in command:
+        program = cwd / Path(command).expanduser()
+        if not (program.is_file() and os.access(program, os.X_OK)):
+            raise ServerFault(f"there is no program {command!r}", lasting=True)
+        return str(program)
+    places = [
+        entry
+        for entry in path.split(os.pathsep)
+        if os.path.isabs(entry) and not Path(os.path.realpath(entry)).is_relative_to(workspace)
+    ]
+    found = shutil.which(command, path=os.pathsep.join(places)) if places else None
+    if found is None:
+        raise ServerFault(f"there is no program {command!r} in PATH", lasting=True)
+    return found
+
+
+class StdioServer:
+    """One server process. `ended` says why it is gone, "" while it lives."""
+
+    def __init__(self, spec: ServerSpec, workspace: Path, log: ServerLog) -> None:
+        self.ended = ""
+        self._spec = spec
+        self._workspace = workspace
+        self._log = log
+        self._noise = 0
+        self._second = 0
+        self._notices = 0
+
+    async def run(self, serve: Serve) -> None:
+        """Start the process, call `serve` with its streams, and end the process whatever happens.
+
+        Must run on the main thread. Raises ServerFault when it cannot be started.
+        """
+        process = await self._start()
+        incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        # Buffered: a server that does not read must not hold up whoever cancels a call.
+        write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](_QUEUED_MESSAGES)
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._read(process, incoming)),
+                group.create_task(self._write(process, outgoing)),
+                group.create_task(self._read_errors(process)),
+            ]
+            try:
+                await serve(read_stream, write_stream)
+            finally:
+                read_stream.close()
+                write_stream.close()
+                await self._stop(process)
+                for task in tasks:
+                    task.cancel()
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        """Raises ServerFault."""
+        cwd = self._workspace / Path(self._spec.cwd).expanduser()
+        env = server_environment(self._spec, self._workspace, os.environ)
+        program = find_command(
+            self._spec.command, cwd=cwd, workspace=self._workspace, path=env.get("PATH", os.defpath)
+        )
+        pipe = asyncio.subprocess.PIPE
+        try:
+            return await asyncio.create_subprocess_exec(
+                program,
+                *self._spec.args,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                env=env,
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ServerFault(f"cannot be started: {error}", lasting=True) from error
+
+    async def _read(
+        self,
+        process: asyncio.subprocess.Process,
+        incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    ) -> None:
+        """Pass messages on until the process ends, closes its output or says too much."""
+        lines = Lines()
+        assert process.stdout is not None
+        with incoming:
+            while self._noise <= MAX_NOISE_LINES:
+                chunk = await _next_chunk(process, process.stdout)
+                if not chunk:
+                    break
+                for line, size in lines.feed(chunk):
+                    message = self._message(line, size)
+                    if message is None:
+                        continue
+                    try:
+                        await incoming.send(message)
+                    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        return
+                await asyncio.sleep(0)  # a flood must not keep the screen waiting
+        await self._say_why(process, lines.pending_bytes)
+
+    async def _say_why(self, process: asyncio.subprocess.Process, pending_bytes: int) -> None:
+        if self._noise > MAX_NOISE_LINES:
+            self.ended = f"wrote more than {MAX_NOISE_LINES:,} lines that are no messages"
+            return
+        await _exited(process, _EOF_GRACE_S)
+        code = process.returncode
+        how = "closed its output" if code is None else _how_it_ended(code)
+        self.ended = f"{how} in the middle of a message" if pending_bytes else how
+
+    def _message(self, line: bytes, size: int) -> SessionMessage | None:
+        """Read one line; None for what is no message, or one notice of too many."""
+        if not line.strip():
+            return None
+        try:
+            text = line if size == len(line) else _shortened(line, size)
+            message = jsonrpc_message_adapter.validate_json(text, by_name=False)
+        except ValueError:
+            self._noise += 1
+            if self._noise <= 20:
+                self._log.add("noise", line[:2_000].decode("utf-8", "replace"))
+            return None
+        if isinstance(message, JSONRPCNotification) and self._too_many():
+            return None
+        self._noise = 0
+        return SessionMessage(message)
+
+    def _too_many(self) -> bool:
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._notices = second, 0
+        self._notices += 1
+        return self._notices > MAX_NOTICES_A_SECOND
+
+    async def _write(
+        self, process: asyncio.subprocess.Process, outgoing: MemoryObjectReceiveStream[SessionMessage]
+    ) -> None:
+        assert process.stdin is not None
+        with outgoing, contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the pipe is closing
+            async for item in outgoing:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                process.stdin.write(f"{text}\n".encode("utf-8", "replace"))
+                await process.stdin.drain()
+
+    async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stderr is not None
+        lines = Lines(max_bytes=8_192, kept_bytes=4_096)
+        while chunk := await process.stderr.read(_CHUNK_BYTES):
+            for line, _ in lines.feed(chunk):
+                self._log.add("stderr", line.decode("utf-8", "replace"))
+            await asyncio.sleep(0)
+
+    async def _stop(self, process: asyncio.subprocess.Process) -> None:
+        """Close its input, then end its whole group."""
+        if process.stdin is not None:
+            with contextlib.suppress(OSError, RuntimeError):
+                process.stdin.close()
+        if not await _exited(process, _EOF_GRACE_S):
+            _signal_group(process.pid, signal.SIGTERM)
+            await _exited(process, _TERM_GRACE_S)
+        # Also when the server itself is gone: what it started may have stayed.
+        _signal_group(process.pid, signal.SIGKILL)
+        await _exited(process, _TERM_GRACE_S)
+
+
+async def _next_chunk(process: asyncio.subprocess.Process, stream: asyncio.StreamReader) -> bytes:
+    """Read some bytes; b"" at the end, and when the process is gone though a child of it holds the pipe open."""
+    while True:
+        try:
+            async with asyncio.timeout(_POLL_S):
+                return await stream.read(_CHUNK_BYTES)
+        except TimeoutError:
+            if process.returncode is not None:
+                return b""
+
+
+async def _exited(process: asyncio.subprocess.Process, limit_s: float) -> bool:
+    """Wait until the process is gone, at most `limit_s`. `wait()` would also wait for its children's pipes."""
+    deadline = time.monotonic() + limit_s
+    while process.returncode is None:
+        if time.monotonic() >= deadline:
+            return False
+        await asyncio.sleep(0.01)
+    return True
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _how_it_ended(code: int) -> str:
+    if code >= 0:
+        return f"exited with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"
+
+
+def _shortened(head: bytes, size: int) -> bytes:
+    """Make a whole message of the head of one that was too long, marked as cut. Raises ValueError."""
+    value: object = from_json(head, allow_partial="trailing-strings")
+    found = cast("JsonObject", value) if isinstance(value, dict) else {}
+    result = found.get("result")
+    if not isinstance(result, dict):
+        raise ValueError("not the head of an answer")
+    if "id" not in found:
+        number = _REQUEST_ID.search(head)
+        if number is None:
+            raise ValueError("an answer without an id")
+        found["id"] = int(number[1])
+    result["_meta"] = {CUT_MARK: size}
+    return json.dumps(found).encode()

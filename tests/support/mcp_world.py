@@ -1,0 +1,80 @@
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.executor.registry import CompositeSource
+from agent_tui.extensions.mcp.config import ServerSpec
+from agent_tui.extensions.mcp.guest import Desk
+from agent_tui.extensions.mcp.servers import Servers
+from agent_tui.toolkit.context import ToolContext
+from agent_tui.toolkit.testing import make_context
+
+SCRIPTS = Path(__file__).parent / "mcp_servers"
+
+
+def spec(
+    mode: str = "good", *extra: str, name: str = "tiny", script: str = "tiny.py", **fields: object
+) -> ServerSpec:
+    words = (
+        ("-S", str(SCRIPTS / script), mode, *extra)
+        if script == "tiny.py"
+        else (str(SCRIPTS / script), mode, *extra)
+    )
+    values: dict[str, object] = {"command": sys.executable, "args": words, "start_s": 20.0, "call_s": 20.0}
+    return ServerSpec(name=name, origin="user", file="config.toml", **{**values, **fields})  # type: ignore[arg-type]
+
+
+@dataclass
+class World:
+    servers: Servers
+    tools: CompositeSource
+    workspace: Path
+    notices: list[str]
+
+    def context(self) -> ToolContext:
+        return make_context(self.workspace)
+
+    def publish(self) -> list[str]:
+        news = self.servers.publish(self.tools)
+        self.notices += news
+        return news
+
+    async def call(self, name: str, args_json: str = "{}", ctx: ToolContext | None = None):  # noqa: ANN201
+        return await self.tools.execute(name, args_json, ctx or self.context())
+
+    def status(self, name: str = "tiny"):  # noqa: ANN201
+        return next(status for status in self.servers.statuses() if status.name == name)
+
+    async def until(self, truth: Callable[[], bool], *, limit_s: float = 20.0) -> None:
+        async with asyncio.timeout(limit_s):
+            while not truth():
+                await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def world(
+    workspace: Path,
+    specs: Sequence[ServerSpec],
+    *,
+    desk: Mapping[str, object] | None = None,
+    settle: bool = True,
+) -> AsyncGenerator[World]:
+    servers = Servers(
+        specs,
+        desk=Desk(roots=(workspace.resolve(),), **(desk or {})),  # type: ignore[arg-type]
+        state_dir=workspace.parent / "state",
+        restart_after_s=0.05,
+    )
+    servers.start()
+    here = World(servers, CompositeSource(), workspace, [])
+    try:
+        if settle:
+            async with asyncio.timeout(60):
+                await servers.settled()
+            here.publish()
+        yield here
+    finally:
+        await servers.aclose()
