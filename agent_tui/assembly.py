@@ -23,17 +23,19 @@ from agent_tui.extensions.places import folders
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.extensions.trust import TrustStore
+from agent_tui.inputs import Inputs, read_inputs
 from agent_tui.opening import Ground, SessionBuilder
 from agent_tui.options import RunOptions
 from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.grammar import Layer as RuleLayer
+from agent_tui.permissions.grammar import canonical_tool
 from agent_tui.permissions.grants import GrantStore
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.needs import Places
 from agent_tui.permissions.policy import Policy
 from agent_tui.permissions.shell.analysis import Analyser
 from agent_tui.permissions.sources import RuleFile, load_book, project_files, user_file
-from agent_tui.protocol.errors import SessionInUseError
+from agent_tui.protocol.errors import SessionInUseError, UsageError
 from agent_tui.protocol.events import Retrying
 from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.permissions import Approver
@@ -95,6 +97,18 @@ def load_sources(loaded: Loaded, workspace: Path, *, trusted: bool) -> tuple[Com
     return (tools.without(wanted.disable) if wanted.disable else tools), notices
 
 
+def chosen_tools(tools: CompositeSource, inputs: Inputs) -> CompositeSource:
+    """Limit the tools to those the flags leave. Raises UsageError for a name that no tool has."""
+    names = [spec.name for spec in tools.specs()]
+    for name in inputs.tools or ():
+        if name.lower() not in names:
+            raise UsageError(f"--tools: no tool named {name!r}; there are {', '.join(names)}")
+    if inputs.tools is not None:
+        tools = tools.subset([name.lower() for name in inputs.tools])
+    hidden = [name for name in names if canonical_tool(name) in inputs.hidden]
+    return tools.without(hidden) if hidden else tools
+
+
 def rule_files(paths: Paths, workspace: Path) -> list[RuleFile]:
     """Give the files that may hold rules."""
     managed = RuleFile(MANAGED_CONFIG, RuleLayer.MANAGED, MANAGED_CONFIG.parent)
@@ -144,7 +158,9 @@ def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path
         grants=GrantStore(ground.paths.state),
         audit=AuditLog(ground.paths.state),
         analyse=Analyser(project=ground.workspace, home=home, environ=os.environ),
-        book=load_book(rule_files(ground.paths, ground.workspace), trusted=ground.trusted),
+        book=load_book(
+            rule_files(ground.paths, ground.workspace), extra=ground.inputs.rules, trusted=ground.trusted
+        ),
         mode=Mode(ground.settings.permissions.mode),
         strength=lambda: ground.sandbox.strength,
         session_id=session_id,
@@ -157,7 +173,9 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     verdict = TrustStore(paths.state).verdict(workspace)
     trusted = options.trust or verdict.trusted
     loaded = loaded_settings(options, workspace, trusted=trusted)
+    inputs = read_inputs(options, workspace)
     tools, notices = load_sources(loaded, workspace, trusted=trusted)
+    tools = chosen_tools(tools, inputs)
     sweep_run_folders()
     temp, outputs = make_run_folder(), make_run_folder()
     late = _sandbox(loaded.settings, workspace, paths, temp, visible=[paths.sessions, outputs])
@@ -175,6 +193,7 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     problems += [f"An agent needs a look: {fault}" for fault in faults]
     return Ground(
         options=options,
+        inputs=inputs,
         workspace=workspace,
         paths=paths,
         loaded=loaded,

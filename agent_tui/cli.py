@@ -130,6 +130,12 @@ def root_command() -> "click.Command":
         help=f"One of {', '.join(PROVIDERS)}.",
     )
     @click.option("--base-url", default="", help="The server to ask.")
+    @click.option(
+        "--fallback-model",
+        metavar="A,B",
+        default="",
+        help="Models that take over when the first is overloaded.",
+    )
     @click.option("--effort", "--thinking", type=click.Choice(["low", "medium", "high", "max"]), default=None)
     @click.option("--permission-mode", type=click.Choice(mode_names), default=None)
     @click.option("--plan", is_flag=True, help="Start in plan mode.")
@@ -144,9 +150,52 @@ def root_command() -> "click.Command":
     @click.option(
         "--max-turns", type=click.IntRange(min=1), default=None, help="Rounds of tool calls before it stops."
     )
-    @click.option("--max-budget-usd", type=click.FloatRange(min=0), default=None)
-    @click.option("--max-tokens", type=click.IntRange(min=1), default=None)
-    @click.option("--append-system-prompt", default="", help="Text behind the system prompt.")
+    @click.option(
+        "--max-budget-usd",
+        type=click.FloatRange(min=0, min_open=True),
+        default=None,
+        help="Money for the session; it pauses there.",
+    )
+    @click.option(
+        "--max-tokens", type=click.IntRange(min=1), default=None, help="Tokens for the session, in and out."
+    )
+    @click.option(
+        "--system-prompt", metavar="TEXT", default="", help="Text in the place of the system prompt."
+    )
+    @click.option("--system-prompt-file", type=click.Path(path_type=Path), default=None)
+    @click.option("--append-system-prompt", metavar="TEXT", default="", help="Text behind the system prompt.")
+    @click.option("--append-system-prompt-file", type=click.Path(path_type=Path), default=None)
+    @click.option(
+        "--json-schema",
+        metavar="FILE|JSON",
+        default="",
+        help="With -p: the answer is JSON that follows this schema.",
+    )
+    @click.option(
+        "-o",
+        "--output-last-message",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        default=None,
+        help="With -p: write the answer to FILE too.",
+    )
+    @click.option(
+        "--allowed-tools",
+        "--allow-tool",
+        "allowed_tools",
+        multiple=True,
+        metavar="RULES",
+        help="Rules that allow, such as 'Bash(git *), Edit(/src/**)'.",
+    )
+    @click.option(
+        "--disallowed-tools",
+        "--deny-tool",
+        "disallowed_tools",
+        multiple=True,
+        metavar="RULES",
+        help="Rules that deny; a bare name takes the tool away.",
+    )
+    @click.option("--tools", metavar="NAMES", default=None, help="The only tools the model gets.")
     @click.option("-n", "--name", default="", help="A name for the session.")
     @click.option(
         "--no-session-persistence", "--ephemeral", "ephemeral", is_flag=True, help="Keep nothing on disk."
@@ -175,6 +224,8 @@ _EPILOG = "Subcommands: tool, sessions, permissions, config, models, doctor, com
 
 def _start(options: RunOptions) -> int:
     workspace = options.enter_directory()
+    if not options.print_mode and (options.json_schema or options.output_last_message is not None):
+        raise _usage("--json-schema and --output-last-message need -p PROMPT")
     if options.print_mode:
         from agent_tui.wiring import run_headless
 

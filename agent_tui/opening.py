@@ -27,6 +27,7 @@ from agent_tui.executor.registry import CompositeSource
 from agent_tui.executor.rounds import Rounds
 from agent_tui.extensions.agents import AgentFile
 from agent_tui.extensions.skills import SkillLibrary
+from agent_tui.inputs import Inputs
 from agent_tui.options import RunOptions
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
@@ -52,6 +53,7 @@ class Ground:
     """
 
     options: RunOptions
+    inputs: Inputs
     workspace: Path
     paths: Paths
     loaded: Loaded
@@ -153,7 +155,8 @@ class SessionBuilder:
             sink=desk.tell,
             journal=record,
             system=system_prompt(
-                extra=ground.options.append_system_prompt,
+                replace=ground.inputs.system_prompt,
+                extra=ground.inputs.append_system_prompt,
                 skills=skills,
                 agents=[(kind.name, kind.description) for kind in types],
             ),
@@ -161,6 +164,7 @@ class SessionBuilder:
             history=restored.messages,
             summaries=restored.summaries,
             limits=ground.limits(),
+            schema=ground.inputs.schema,
             ask_continue=desk.ask_continue,
             session_id=record.id,
             reminders=lambda: [*plan(), *told.take()],

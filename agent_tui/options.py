@@ -47,6 +47,15 @@ class RunOptions:
     max_budget_usd: float | None = None
     max_tokens: int | None = None
     append_system_prompt: str = ""
+    append_system_prompt_file: Path | None = None
+    system_prompt: str = ""
+    system_prompt_file: Path | None = None
+    fallback_model: str = ""
+    json_schema: str = ""
+    output_last_message: Path | None = None
+    allowed_tools: tuple[str, ...] = ()
+    disallowed_tools: tuple[str, ...] = ()
+    tools: str | None = None
     name: str = ""
     ephemeral: bool = False
     directory: Path | None = None
@@ -97,14 +106,20 @@ class RunOptions:
             "model.name": ("--model", model),
             "model.base_url": ("--base-url", self.base_url),
             "model.effort": ("--effort", self.effort),
+            "model.fallback": ("--fallback-model", _names(self.fallback_model)),
             "permissions.mode": ("--permission-mode", self.permission_mode),
             "ui.theme": ("--theme", self.theme),
             "limits.max_rounds": ("--max-turns", self.max_turns),
             "limits.max_budget_usd": ("--max-budget-usd", self.max_budget_usd),
             "limits.max_tokens": ("--max-tokens", self.max_tokens),
         }
-        found.update({key: pair for key, pair in flags.items() if pair[1] not in ("", None)})
+        found.update({key: pair for key, pair in flags.items() if pair[1] not in ("", None, [])})
         return found
+
+
+def _names(text: str) -> list[str]:
+    """Split names at commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 _ENVIRONMENT = {

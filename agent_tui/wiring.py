@@ -89,6 +89,7 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         err=sys.stderr,
         quiet=options.quiet,
         partial=options.include_partial_messages,
+        last_message=options.output_last_message,
     )
 
     async def run() -> int:

@@ -41,6 +41,7 @@ TOP = {
     "cli",
     "commands",
     "doctor",
+    "inputs",
     "options",
     "preferences",
     "run_folders",

@@ -2,11 +2,13 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Literal, Protocol, TextIO
 
 from pydantic import JsonValue
 
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.events import (
     Event,
     Notice,
@@ -44,16 +46,27 @@ class RunFacts(Protocol):
 
 
 class Output:
-    """An event sink. `out` gets the answer, `err` the progress; `partial` adds deltas to stream-json."""
+    """An event sink. `out` gets the answer, `err` the progress; `partial` adds deltas to stream-json.
+
+    `last_message` is a file that gets the answer too.
+    """
 
     def __init__(
-        self, kind: OutputFormat, *, out: TextIO, err: TextIO, quiet: bool = False, partial: bool = False
+        self,
+        kind: OutputFormat,
+        *,
+        out: TextIO,
+        err: TextIO,
+        quiet: bool = False,
+        partial: bool = False,
+        last_message: Path | None = None,
     ) -> None:
         self._kind = kind
         self._out = out
         self._err = err
         self._quiet = quiet
         self._partial = partial
+        self._last_message = last_message
         self._started = time.monotonic()
         self._denied: list[JsonObject] = []
         self.error = ""
@@ -110,8 +123,10 @@ class Output:
         self._err.flush()
 
     def finish(self, facts: RunFacts, result: TurnResult) -> None:
-        """Write the answer."""
+        """Write the answer; a structured one as JSON. Raises UsageError when the file cannot be written."""
         text = final_text(result)
+        if result.structured is not None:
+            text = json.dumps(result.structured, ensure_ascii=False)
         if self._kind == "text":
             if text:
                 self._out.write(text if text.endswith("\n") else f"{text}\n")
@@ -120,6 +135,11 @@ class Output:
         else:
             self._line(self._result(facts, result, text))
         self._out.flush()
+        if self._last_message is not None:
+            try:
+                self._last_message.write_text(text, encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise UsageError(f"cannot write {str(self._last_message)!r}: {error.strerror}") from error
 
     def _result(self, facts: RunFacts, result: TurnResult, text: str) -> JsonObject:
         return {
