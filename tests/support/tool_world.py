@@ -66,7 +66,7 @@ class ToolWorld:
             return ToolResult.error(str(error))
 
     async def bash(self, command: str, **more: Any) -> ToolResult:
-        return await self.run("bash", command=command, **more)
+        return await self.run("bash", command=own(command), **more)
 
     def permissions(self, tool_name: str, /, **arguments: Any) -> list[Permission]:
         tool = own_tools()[tool_name]
@@ -117,8 +117,14 @@ def is_alive(pid: int) -> bool:
     return state not in "ZX"
 
 
+def own(text: str) -> str:
+    """`text` with its long sleeps (`sleep 987.1`) told apart from those of other test processes."""
+    return text.replace("987.", f"9{os.getpid()}.")
+
+
 def processes_with(mark: str) -> list[int]:
-    """Living processes whose command line holds `mark`."""
+    """Living processes of this test process whose command line holds `mark`."""
+    mark = own(mark)
     found: list[int] = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():

@@ -8,7 +8,7 @@ from agent_tui.protocol.display import ResultContentType
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.jobs import RUNNING_LIMIT
 from agent_tui.toolkit.line_filter import matching_lines
-from tests.support.tool_world import ToolWorld, gone, make_world, processes_with
+from tests.support.tool_world import ToolWorld, gone, make_world, own, processes_with
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ async def test_a_job_outlives_its_call_and_gives_what_is_new(world: ToolWorld) -
 
 async def test_a_failed_job_is_an_error_and_a_killed_one_is_not(world: ToolWorld) -> None:
     await world.bash("exit 3", run_in_background=True)
-    await world.bash("echo hi; sleep 981.1", run_in_background=True)
+    await world.bash("echo hi; sleep 987.1", run_in_background=True)
     await until(world, "job-1", "has ended")
     await until(world, "job-2", "hi")
 
@@ -56,18 +56,18 @@ async def test_a_failed_job_is_an_error_and_a_killed_one_is_not(world: ToolWorld
 
     assert (failed.is_error, killed.is_error) == (True, False)
     assert "killed by signal 15, SIGTERM" in killed.output
-    assert await gone("981.1")
+    assert await gone("987.1")
 
 
 async def test_kill_ends_the_whole_group(world: ToolWorld) -> None:
     await world.bash(
-        "sleep 981.2 & setsid sleep 981.2 & trap '' TERM; echo up; sleep 981.2", run_in_background=True
+        "sleep 987.2 & setsid sleep 987.2 & trap '' TERM; echo up; sleep 987.2", run_in_background=True
     )
     await until(world, "job-1", "up")
 
     await world.run("bash_kill", job_id="job-1")
 
-    assert not processes_with("981.2")
+    assert not processes_with("987.2")
 
 
 @pytest.mark.parametrize("tool", ["bash_output", "bash_kill"])
@@ -82,7 +82,7 @@ async def test_an_unknown_job_lists_those_there_are(world: ToolWorld, tool: str)
 
 
 async def test_a_pattern_chooses_lines_and_the_rest_counts_as_read(world: ToolWorld) -> None:
-    await world.bash("seq 1 30; echo end; sleep 981.3", run_in_background=True)
+    await world.bash("seq 1 30; echo end; sleep 987.3", run_in_background=True)
     async with asyncio.timeout(10):
         while "end" not in Path(str(world.jobs.running()[0].log_path or "/dev/null")).read_text():
             await asyncio.sleep(0.01)
@@ -142,22 +142,22 @@ async def test_a_job_does_not_move_the_working_directory(world: ToolWorld) -> No
 
 async def test_nothing_survives_the_end_of_the_session(world: ToolWorld) -> None:
     for _ in range(3):
-        await world.bash("sleep 981.5 & trap '' TERM; sleep 981.5", run_in_background=True)
+        await world.bash("sleep 987.5 & trap '' TERM; sleep 987.5", run_in_background=True)
     async with asyncio.timeout(10):
-        while len(processes_with("sleep\x00981.5")) < 6:
+        while len(processes_with("sleep\x00987.5")) < 6:
             await asyncio.sleep(0.01)
 
     await world.jobs.close()
 
-    assert not processes_with("981.5")
+    assert not processes_with("987.5")
     assert world.jobs.running() == []
 
 
 async def test_there_is_a_limit_to_running_jobs(world: ToolWorld) -> None:
     for _ in range(RUNNING_LIMIT):
-        await world.bash("sleep 981.6", run_in_background=True)
+        await world.bash("sleep 987.6", run_in_background=True)
 
-    result = await world.bash("sleep 981.6", run_in_background=True)
+    result = await world.bash("sleep 987.6", run_in_background=True)
 
     assert result.is_error
     assert "bash_kill" in result.output
@@ -168,7 +168,7 @@ async def test_a_job_that_cannot_start_is_an_error_at_once(world: ToolWorld) -> 
 
 
 async def test_a_flood_of_output_is_cut_and_kept_in_the_file(world: ToolWorld) -> None:
-    await world.bash("seq 1 50000; sleep 981.7", run_in_background=True)
+    await world.bash("seq 1 50000; sleep 987.7", run_in_background=True)
     async with asyncio.timeout(10):
         while not (path := world.jobs.running()[0].log_path) or not Path(path).read_text().endswith(
             "50000\n"
@@ -182,7 +182,7 @@ async def test_a_flood_of_output_is_cut_and_kept_in_the_file(world: ToolWorld) -
 
 
 async def test_panels_and_summaries(world: ToolWorld) -> None:
-    await world.bash("echo hi; sleep 981.8", run_in_background=True)
+    await world.bash("echo hi; sleep 987.8", run_in_background=True)
     async with asyncio.timeout(10):
         while not world.jobs.running()[0].log_path:
             await asyncio.sleep(0.01)
@@ -191,7 +191,7 @@ async def test_panels_and_summaries(world: ToolWorld) -> None:
 
     shown = world.shown("bash_output", read, job_id="job-1")
     assert shown.content_type is ResultContentType.TERMINAL
-    assert shown.content == "$ echo hi; sleep 981.8\nhi\n[running]"
+    assert shown.content == own("$ echo hi; sleep 987.8\nhi\n[running]")
     assert world.summary("bash_output", read, job_id="job-1") == "[BashOutput: job-1 (running)]"
     assert world.shown("bash_kill", killed, job_id="job-1").content.endswith("[exit code: 143]")
     assert world.summary("bash_kill", killed, job_id="job-1") == "[BashKill: job-1 (ended)]"

@@ -14,7 +14,7 @@ from agent_tui.protocol.errors import SandboxError
 from agent_tui.protocol.permissions import PermissionKind, Risk
 from agent_tui.sandbox.interface import NoSandbox
 from agent_tui.toolkit.environment import WithoutVariables
-from tests.support.tool_world import ToolWorld, body, gone, make_world, notes, processes_with
+from tests.support.tool_world import ToolWorld, body, gone, make_world, notes, own, processes_with
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ async def test_item_44_sleep_in_the_background_returns_at_once_and_is_ended(worl
     took, result = await timed(world, "sleep 987.1 &")
 
     assert took < 2.0
-    assert "sleep 987.1" in result.output
+    assert own("sleep 987.1") in result.output
     assert await gone("987.1")
 
 
@@ -271,8 +271,10 @@ def test_nothing_survives_kill_9_of_the_program(workspace: Path) -> None:
         "from agent_tui.toolkit.shell import start_shell\n"
         "async def main():\n"
         f"    ctx = make_context(Path({str(workspace)!r}))\n"
-        "    s = await start_shell('sleep 987.7 & setsid nohup sleep 987.7 & trap \"\" TERM HUP; sleep 987.7', ctx)\n"
-        "    await s.command.wait()\n"
+        + own(
+            "    s = await start_shell('sleep 987.7 & setsid nohup sleep 987.7 & trap \"\" TERM HUP; sleep 987.7', ctx)\n"
+        )
+        + "    await s.command.wait()\n"
         "asyncio.run(main())\n"
     )
     program = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[2])
