@@ -2,6 +2,7 @@
 
 import os
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -47,6 +48,7 @@ class BwrapSandbox:
         self._proxy_rules = proxy_rules
         self._proxied: dict[frozenset[str], ProxiedNetwork] = {}
         self._stubs = CommonDirStubs()
+        weakref.finalize(self, self._stubs.close)  # also when the program ends without `close`
         self._found: Found | None = None
         self._searching = threading.Lock()
 

@@ -342,6 +342,11 @@ def test_h_s3_project_configuration_of_programs_is_read_only(world: World, stron
     assert all(code != 0 for code, _ in results), results
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may open them to begin with")
+def test_h_s5_settings_of_the_kernel_can_be_opened_without_protection(bare: Run) -> None:
+    assert bare("exec 3>>/proc/sys/kernel/core_pattern")[0][0] == 0
+
+
 def test_h_s5_settings_of_the_kernel_cannot_be_opened_for_writing(strong: Run) -> None:
     # Opened, never written: as root without protection this is the host's.
     results = strong(
