@@ -19,9 +19,11 @@ from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.rules import RulesScreen
+from agent_tui.ui.screens.sessions import SessionPicker
 from agent_tui.ui.screens.viewer import Viewer
 
 if TYPE_CHECKING:
+    from agent_tui.protocol.replay import ReplayBlock
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.backend import Backend
 
@@ -131,6 +133,22 @@ class AppActions:
     async def confirm(self, title: str, message: str, *, danger: bool = False) -> bool:
         """Ask yes or no."""
         return bool(await self._ask_screen(Confirm(self._app.keys, title, message, danger=danger)))
+
+    async def pick(self, title: str, choices: Sequence[Choice], *, empty: str = "") -> str | None:
+        """Let the person choose one."""
+        return await self._ask_screen(Picker(self._app.keys, title, choices, empty=empty))
+
+    async def view(self, block: ReplayBlock) -> None:
+        """Show a block over the whole screen."""
+        await self._ask_screen(Viewer(self._app.keys, block, self._app.palette))
+
+    async def reload(self) -> None:
+        """Show the conversation anew."""
+        await self._show_session()
+
+    def go_on(self) -> None:
+        """Let the turn that waits for approvals go on."""
+        self._app.driver.redrive()
 
     def submit(self, text: str, *, after_turn: bool = False) -> None:
         """Run a command, or send a text to the model."""
@@ -348,9 +366,11 @@ class AppActions:
             await self.switch_model(chosen)
 
     async def _pick_session(self) -> None:
-        current = self.backend.status().session_id
-        choices = [_session_choice(view, current) for view in await self.backend.sessions()]
-        picker = Picker(self._app.keys, "Sessions", choices, empty="No earlier sessions in this project.")
+        current, here = self.backend.status().session_id, str(self.backend.workspace)
+        views = sorted(await self.backend.sessions(), key=lambda view: view.workspace not in ("", here))
+        choices = [_session_choice(view, current, here) for view in views]
+        past = self.backend.past
+        picker = SessionPicker(self._app.keys, choices, excerpt=past.excerpt, search=past.search)
         chosen = await self._ask_screen(picker)
         if chosen and chosen != current:
             command = Command("resume", "", lambda _host, _args: self.open_session(chosen))
@@ -448,7 +468,9 @@ class AppActions:
             return file.read_text(encoding="utf-8", errors="replace")
 
 
-def _session_choice(view: SessionView, current: str) -> Choice:
+def _session_choice(view: SessionView, current: str, here: str) -> Choice:
     label = view.name or " ".join(view.first_prompt.split())[:60] or view.session_id
     turns = "1 turn" if view.turns == 1 else f"{view.turns} turns"
-    return Choice(view.session_id, label, f"{turns} · {view.session_id}", current=view.session_id == current)
+    where = f" · {Path(view.workspace).name}" if view.workspace not in ("", here) else ""
+    detail = f"{turns} · {view.session_id}{where}"
+    return Choice(view.session_id, label, detail, current=view.session_id == current)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
     from agent_tui.protocol.replay import ReplayBlock
     from agent_tui.protocol.tools import TurnResult
     from agent_tui.toolkit.context import Ask
+    from agent_tui.ui.past import Past
 
 ModeName = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
 
@@ -93,6 +94,20 @@ class Backend(Protocol):
 
     async def run_turn(self, text: str) -> TurnResult:
         """Run a turn to its end. Never raises a ProviderError: that is an event."""
+        ...
+
+    @property
+    def past(self) -> Past:
+        """The way back of the open session."""
+        ...
+
+    @property
+    def waits(self) -> bool:
+        """Whether calls of the last turn wait for approvals from before the program ended."""
+        ...
+
+    async def redrive(self) -> TurnResult:
+        """Ask about those calls again and go on with their turn."""
         ...
 
     def cancel_turn(self) -> None:

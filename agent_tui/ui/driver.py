@@ -81,6 +81,11 @@ class TurnDriver:
             self._backend.steer(text)
         self._host.queue_changed()
 
+    def redrive(self) -> None:
+        """Go on with the turn that waits for approvals, unless one runs."""
+        if not self.busy:
+            self._start(None)
+
     def after_turn(self, command: Command, args: str) -> None:
         """Run a command once no turn runs."""
         self._waiting.append((command, args))
@@ -92,16 +97,19 @@ class TurnDriver:
             self._stopping = True
             self._backend.cancel_turn()
 
-    def _start(self, text: str) -> None:
+    def _start(self, text: str | None) -> None:
         self.busy, self._stopping = True, False
         self._host.turn_began()
         self._host.run_turn_in_worker(lambda: self._run(text))
 
-    async def _run(self, text: str) -> None:
+    async def _run(self, text: str | None) -> None:
         backend = self._backend
         assert backend is not None  # a turn starts only with a core
-        following: str | None = text
+        following = text
         try:
+            if following is None:
+                await backend.redrive()
+                following = backend.next_follow_up()
             while following is not None:
                 await backend.run_turn(following)
                 following = None if self._waiting else backend.next_follow_up()

@@ -1,6 +1,6 @@
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.protocol.display import ChangePreview, DisplayResult, ResultContentType
@@ -34,6 +34,7 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall, TurnResult
 from agent_tui.toolkit.context import Ask
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
+from agent_tui.ui.past import ChangeView, MoveView, PointView
 
 Step = Callable[["FakeBackend"], Awaitable[None]]
 
@@ -76,6 +77,71 @@ def fail(error: Exception) -> Step:
     return step
 
 
+class FakePast:
+    """A session with the prompts in `views`; what is asked of it is kept in `calls`."""
+
+    def __init__(self) -> None:
+        self.views: list[PointView] = []
+        self.plan: list[ChangeView] = []
+        self.redo_plan: list[ChangeView] | None = None
+        self.differing: dict[str, list[ChangeView]] = {"turn": [], "session": []}
+        self.too_large: list[str] = []
+        self.excerpts: dict[str, str] = {}
+        self.hits: list[str] = []
+        self.calls: list[tuple[object, ...]] = []
+
+    async def points(self) -> Sequence[PointView]:
+        return self.views
+
+    async def uncovered(self) -> Sequence[str]:
+        return self.too_large
+
+    async def preview(self, entry_id: str) -> Sequence[ChangeView]:
+        return self.plan
+
+    async def preview_redo(self) -> Sequence[ChangeView] | None:
+        return self.redo_plan
+
+    async def rewind(
+        self, entry_id: str, *, conversation: bool = True, files: bool = True, allowed: Collection[str] = ()
+    ) -> MoveView:
+        self.calls.append(("rewind", entry_id, conversation, files, tuple(allowed)))
+        return MoveView("It went back.", conversation, f"prompt of {entry_id}" if conversation else "")
+
+    async def redo(self, *, allowed: Collection[str] = ()) -> MoveView | None:
+        self.calls.append(("redo", tuple(allowed)))
+        return MoveView("It is back.", True)
+
+    async def go_to(self, entry_id: str) -> MoveView:
+        self.calls.append(("go_to", entry_id))
+        return MoveView("Another branch.", True)
+
+    async def label(self, entry_id: str, label: str) -> None:
+        self.calls.append(("label", entry_id, label))
+
+    async def fork(self, entry_id: str = "") -> str:
+        self.calls.append(("fork", entry_id))
+        return "copy-1"
+
+    async def changes(self, scope: str) -> Sequence[ChangeView]:
+        return self.differing[scope]
+
+    async def put_back(self, scope: str, path: str) -> str:
+        self.calls.append(("put_back", scope, path))
+        self.differing[scope] = [c for c in self.differing[scope] if c.path != path]
+        return f"{path} is back."
+
+    async def export(self, kind: str, path: str) -> str:
+        self.calls.append(("export", kind, path))
+        return f"Written to {path or kind}"
+
+    async def excerpt(self, session_id: str) -> str:
+        return self.excerpts.get(session_id, "")
+
+    async def search(self, text: str) -> Sequence[str]:
+        return self.hits
+
+
 class FakeBackend:
     """Plays scripted turns. `script` holds one list of steps per turn; a turn without one only echoes."""
 
@@ -109,6 +175,8 @@ class FakeBackend:
         self.ran: list[str] = []
         self.warmed = 0
         self.closed = False
+        self.past = FakePast()
+        self.waits = False
         self.rule_views: list[RuleView] = []
         self.session_views: list[SessionView] = []
         self.full: dict[str, ReplayBlock] = {}
@@ -148,6 +216,11 @@ class FakeBackend:
         except asyncio.CancelledError:
             if not self._cancelled:
                 raise
+
+    async def redrive(self) -> TurnResult:
+        self.calls.append("redrive")
+        self.waits = False
+        return TurnResult()
 
     def cancel_turn(self) -> None:
         self._cancelled = True

@@ -7,6 +7,7 @@ from typing import cast, get_args
 
 from agent_tui import __version__
 from agent_tui.ui.backend import ModeName
+from agent_tui.ui.commands.past import past_commands
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import context_report, status_report, tools_report, usage_report
 
@@ -200,6 +201,7 @@ def builtin_commands() -> list[Command]:
             needs_args=True,
             while_busy=True,
         ),
+        *past_commands(),
         Command(
             "theme",
             "choose the colours",

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from agent_tui.ui.commands.fuzzy import Match, rank
 
 if TYPE_CHECKING:
+    from agent_tui.protocol.replay import ReplayBlock
     from agent_tui.ui.backend import Backend, ModeName
+    from agent_tui.ui.screens.picker import Choice
 
 Level = Literal["info", "warning", "error"]
 
@@ -38,6 +40,22 @@ class CommandHost(Protocol):
 
     def compose_prompt(self, text: str) -> None:
         """Put `text` in the prompt without sending it."""
+        ...
+
+    async def pick(self, title: str, choices: Sequence[Choice], *, empty: str = "") -> str | None:
+        """Let the person choose one; give its key, None when left."""
+        ...
+
+    async def view(self, block: ReplayBlock) -> None:
+        """Show a block over the whole screen until it is closed."""
+        ...
+
+    async def reload(self) -> None:
+        """Show the conversation of the open session anew."""
+        ...
+
+    def go_on(self) -> None:
+        """Let the turn that waits for approvals go on, once no other runs."""
         ...
 
     def perform(self, action: str) -> None:

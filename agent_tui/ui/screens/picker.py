@@ -63,15 +63,31 @@ class Picker(Dialog[str | None]):
         self._field = Field(keys, ("list", "edit"), placeholder=placeholder)
         self._rows = Rows()
         self._none = Static(self._empty, classes="empty", markup=False)
+        self._also: frozenset[str] = frozenset()
 
     def compose(self) -> ComposeResult:
         """Lay out search line and list."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content(self._title)
             frame.border_subtitle = Content("Enter chooses · Esc closes")
-            yield self._field
-            yield self._rows
-            yield self._none
+            yield from self.parts()
+
+    def parts(self) -> ComposeResult:
+        """Give search line and list."""
+        yield self._field
+        yield self._rows
+        yield self._none
+
+    @property
+    def under_cursor(self) -> str | None:
+        """The key of the entry under the cursor."""
+        return self._shown[self._rows.cursor].key if self._shown and self._rows.cursor >= 0 else None
+
+    def show_also(self, query: str, keys: Sequence[str]) -> None:
+        """Show the entries `keys` too, if `query` is what is still typed."""
+        if query == self._field.text.strip():
+            self._also = frozenset(keys)
+            self._show(query, self._rows.cursor)
 
     def on_mount(self) -> None:
         """Show everything and put the cursor on what is in force."""
@@ -82,6 +98,7 @@ class Picker(Dialog[str | None]):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Search for what is typed."""
         event.stop()
+        self._also = frozenset()
         self._show(event.text_area.text.strip(), 0)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
@@ -133,7 +150,11 @@ class Picker(Dialog[str | None]):
         if query:
             hit = {id(match.item) for match in matches}
             wanted = query.lower()
-            others = [c for c in self._choices if id(c) not in hit and wanted in c.detail.lower()]
+            others = [
+                c
+                for c in self._choices
+                if id(c) not in hit and (wanted in c.detail.lower() or c.key in self._also)
+            ]
         else:
             others = []
         self._shown = [*(match.item for match in matches), *others]

@@ -1,0 +1,80 @@
+"""Chooses a session: its last words stand below the list, and what is typed is looked for in all that was said."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static, TextArea
+
+from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.render.safe import clean
+from agent_tui.ui.screens.picker import Choice, Picker
+
+_MIN_SEARCH_CHARS = 3
+
+
+class SessionPicker(Picker):
+    """A picker of sessions. `excerpt` gives the last words of one, `search` the ids of those that hold some words."""
+
+    DEFAULT_CSS = """
+    SessionPicker {
+        & Rows { max-height: 10; }
+        & .excerpt { height: auto; max-height: 8; margin-top: 1; padding-top: 1; border-top: solid $line; color: $muted; }
+    }
+    """
+
+    def __init__(
+        self,
+        keys: Keymap,
+        choices: Sequence[Choice],
+        *,
+        excerpt: Callable[[str], Awaitable[str]],
+        search: Callable[[str], Awaitable[Sequence[str]]],
+    ) -> None:
+        super().__init__(
+            keys,
+            "Sessions",
+            choices,
+            preview=self._look,
+            empty="No earlier sessions.",
+            placeholder="type to search titles and all that was said",
+        )
+        self._excerpt = excerpt
+        self._search = search
+        self._below = Static("", classes="excerpt", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out search line, list and excerpt."""
+        with Vertical(classes="frame") as frame:
+            frame.border_title = Content("Sessions")
+            frame.border_subtitle = Content("Enter opens · Esc closes")
+            yield from self.parts()
+            yield self._below
+
+    def on_mount(self) -> None:
+        """Show the words of the first one, once the list is there."""
+        self.call_after_refresh(lambda: self._look(self.under_cursor))
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Look for what is typed in all that was said, too."""
+        text = event.text_area.text.strip()
+        if len(text) >= _MIN_SEARCH_CHARS:
+            self.run_worker(self._find(text), group="find", exclusive=True)
+
+    def _look(self, key: str | None) -> None:
+        if key:
+            self.run_worker(self._describe(key), group="describe", exclusive=True)
+
+    async def _describe(self, key: str) -> None:
+        try:
+            text = await self._excerpt(key)
+        except AgentTuiError as error:
+            text = str(error)
+        self._below.update(Content(clean(text)))
+
+    async def _find(self, text: str) -> None:
+        self.show_also(text, await self._search(text))
