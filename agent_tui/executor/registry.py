@@ -41,6 +41,7 @@ class CompositeSource:
         self._entries: list[Entry] = []
         self._override = frozenset(override)
         self._only = None if only is None else frozenset(only)
+        self._hidden: frozenset[str] = frozenset()
         self._always = frozenset(always)
 
     # What stands behind the door.
@@ -66,12 +67,14 @@ class CompositeSource:
         """Give the same sources limited to `names`, for a sub-agent."""
         allowed = frozenset(names) if self._only is None else self._only & frozenset(names)
         part = CompositeSource(override=self._override, only=allowed, always=self._always)
-        part._entries = list(self._entries)
+        part._entries, part._hidden = list(self._entries), self._hidden
         return part
 
     def without(self, names: Collection[str]) -> "CompositeSource":
-        """Give the same sources with `names` left out."""
-        return self.subset([spec.name for spec in self.specs() if spec.name not in names])
+        """Give the same sources with `names` left out, also of sources that are added later."""
+        part = CompositeSource(override=self._override, only=self._only, always=self._always)
+        part._entries, part._hidden = list(self._entries), self._hidden | frozenset(names)
+        return part
 
     def origin(self, name: str) -> str:
         """Give the name of the source that owns a tool, "" when nobody does."""
@@ -161,7 +164,9 @@ class CompositeSource:
 
     def _passes(self, name: str) -> bool:
         """Tell whether the subset holds `name`."""
-        return self._only is None or name in self._only or name in self._always
+        if name in self._always:
+            return True
+        return name not in self._hidden and (self._only is None or name in self._only)
 
     def _owner_entry(self, name: str) -> Entry | None:
         """Find the source that answers for `name`, without asking any for its schemas."""
