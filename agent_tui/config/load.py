@@ -13,6 +13,8 @@ from agent_tui.protocol.data import JsonObject
 MAX_SIZE_BYTES = 1_048_576
 _TABLE = TypeAdapter(dict[str, object])
 RULES = {"permissions.allow", "permissions.ask", "permissions.deny"}
+ELSEWHERE = {*RULES, "mcp.servers"}
+"""Keys that have readers of their own: the rules, and the MCP servers."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class _Loading:
             self._add(layer, key, value, text)
 
     def _add(self, layer: Layer, key: str, value: object, text: str) -> None:
-        if key not in RULES and not layer.tightens_only:
+        if key not in ELSEWHERE and not layer.tightens_only:
             self.set_value(key, value, source=str(layer.file), file=layer.file, line=_line_of(text, key))
 
     def set_value(self, key: str, value: object, *, source: str, file: Path, line: int) -> None:
