@@ -157,7 +157,7 @@ def slice_runs(runs: Sequence[Segment], spans: Sequence[Span]) -> list[list[Segm
 
 
 def wrap_runs(runs: Sequence[Segment], width: int) -> list[Row]:
-    """Wrap one logical line of runs into rows whose `join` says what was swallowed."""
+    """Wrap one logical line of runs into rows whose `join` says what was swallowed; blanks at its very end are dropped."""
     text = "".join([run.text for run in runs])
     spans = wrap(text, width)
     if len(spans) == 1:
