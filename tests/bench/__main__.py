@@ -1,16 +1,27 @@
 import sys
+from collections.abc import Callable, Iterator
 
-from tests.bench.cases import CASES, LONG_CASES
+from tests.bench.cases import CASES, LONG_CASES, Figure
+from tests.bench.files import files
+from tests.bench.sandboxed import sandboxed
+from tests.bench.searches import searches
+
+ALL: dict[str, Callable[[], Iterator[Figure]]] = {
+    **CASES,
+    "files": files,
+    "searches": searches,
+    "sandbox": sandboxed,
+}
 
 
 def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in CASES]
+    unknown = [name for name in names if name not in ALL]
     if unknown:
-        print(f"no benchmark named {unknown[0]!r}; there are: {', '.join(CASES)}", file=sys.stderr)
+        print(f"no benchmark named {unknown[0]!r}; there are: {', '.join(ALL)}", file=sys.stderr)
         return 2
     print(f"{'figure':58} {'value':>34}  {'goal':16}")
-    for name in names or [name for name in CASES if name not in LONG_CASES]:
-        for figure in CASES[name]():
+    for name in names or [name for name in ALL if name not in LONG_CASES]:
+        for figure in ALL[name]():
             mark = {True: "met", False: "MISSED", None: ""}[figure.is_met]
             print(f"{figure.name:58} {figure.value:>34}  {figure.goal:16} {mark}", flush=True)
     return 0
