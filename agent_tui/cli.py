@@ -84,8 +84,14 @@ def _sessions(arguments: list[str]) -> int:
     return run_sessions(arguments)
 
 
+def _mcp(arguments: list[str]) -> int:
+    from agent_tui.mcp_wiring import run_mcp
+
+    return run_mcp(arguments)
+
+
 # They read their own arguments: importing click costs `permissions check` 33 ms of its 250.
-PLAIN: dict[str, Callable[[list[str]], int]] = {"permissions": _permissions, "sessions": _sessions}
+PLAIN: dict[str, Callable[[list[str]], int]] = {"permissions": _permissions, "sessions": _sessions, "mcp": _mcp}
 
 
 def root_command() -> "click.Command":
@@ -205,6 +211,10 @@ def root_command() -> "click.Command":
         "--add-dir", "add_dirs", multiple=True, type=click.Path(path_type=Path), help="One more directory."
     )
     @click.option("--theme", default="", help="The theme for this run.")
+    @click.option(
+        "--mcp-config", multiple=True, metavar="FILE|JSON", help="MCP servers of this run; may be repeated."
+    )
+    @click.option("--strict-mcp-config", is_flag=True, help="No MCP servers but those of --mcp-config.")
     @click.option("--trust", is_flag=True, help="Trust this project's settings and tools for this run.")
     @click.version_option(
         __version__, "-v", "--version", prog_name="agent-tui", message="%(prog)s %(version)s"
@@ -219,7 +229,7 @@ def root_command() -> "click.Command":
     return root
 
 
-_EPILOG = "Subcommands: tool, sessions, permissions, config, models, doctor, completion. 'agent-tui SUBCOMMAND --help' tells more."
+_EPILOG = "Subcommands: tool, sessions, permissions, mcp, config, models, doctor, completion. 'agent-tui SUBCOMMAND --help' tells more."
 
 
 def _start(options: RunOptions) -> int:

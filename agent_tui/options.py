@@ -62,6 +62,8 @@ class RunOptions:
     add_dirs: tuple[Path, ...] = ()
     theme: str = ""
     trust: bool = False
+    mcp_config: tuple[str, ...] = ()
+    strict_mcp_config: bool = False
 
     @classmethod
     def from_flags(cls, given: Mapping[str, Any]) -> "RunOptions":

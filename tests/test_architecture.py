@@ -41,6 +41,7 @@ TOP = {
     "cli",
     "commands",
     "doctor",
+    "mcp_wiring",
     "inputs",
     "options",
     "preferences",

@@ -1,0 +1,119 @@
+"""Joins the MCP servers of a run to the core: which there are, whom they may ask, when their tools count."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agent_tui.config.paths import Paths, user_paths
+from agent_tui.executor.registry import CompositeSource
+from agent_tui.extensions.mcp.config import ConfigFiles, Found, find_servers, project_places
+from agent_tui.extensions.mcp.guest import Desk, Sampler, SampleReply, SampleRequest
+from agent_tui.extensions.mcp.servers import Servers
+from agent_tui.options import RunOptions
+from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.messages import AssistantMessage, TextBlock, UserMessage
+from agent_tui.providers.base import Completed, Provider, ProviderRequest
+from agent_tui.toolkit.context import Ask
+
+SAMPLE_S = 120.0
+
+
+def configured(options: RunOptions, paths: Paths, workspace: Path, *, trusted: bool) -> Found:
+    """Read which servers count: the user's, those of --mcp-config, and a trusted project's."""
+    project = project_places(workspace, home=Path.home().resolve()) if trusted else ()
+    return find_servers(
+        ConfigFiles(
+            user=paths.user_config,
+            project=tuple(project),
+            given=options.mcp_config,
+            strict=options.strict_mcp_config,
+        )
+    )
+
+
+def make_servers(
+    found: Found,
+    *,
+    roots: Sequence[Path],
+    state_dir: Path,
+    ask: Callable[[], Ask | None],
+    provider: Callable[[], Provider],
+    interactive: bool,
+) -> Servers:
+    """Make the servers; none runs yet. `interactive` says that a person may be there to ask."""
+    desk = Desk(roots=tuple(roots), ask=ask, sampler=sampler(provider), interactive=interactive)
+    return Servers(found.servers, desk=desk, state_dir=state_dir)
+
+
+async def join_servers(
+    found: Found,
+    tools: CompositeSource,
+    *,
+    roots: Sequence[Path],
+    state_dir: Path,
+    ask: Callable[[], Ask | None],
+    provider: Callable[[], Provider],
+    with_screen: bool,
+) -> tuple[Servers | None, list[str]]:
+    """Start the servers in the background; without a screen wait for them and join their tools at once.
+
+    Gives them (None when there are none) and what a person should know. The caller ends them.
+    """
+    notices = [f"MCP: {problem}" for problem in found.problems]
+    if not found.servers:
+        return None, notices
+    servers = make_servers(
+        found, roots=roots, state_dir=state_dir, ask=ask, provider=provider, interactive=with_screen
+    )
+    servers.start()
+    if not with_screen:
+        try:
+            await servers.settled()
+        except BaseException:
+            await servers.aclose()
+            raise
+        notices += [news.text for news in servers.publish(tools) if news.trouble]
+    return servers, notices
+
+
+def sampler(provider: Callable[[], Provider]) -> Sampler:
+    """Lend the model: each request was allowed by a person, has no tools and at most two minutes."""
+
+    async def sample(request: SampleRequest) -> SampleReply:
+        model = provider()
+        asked = ProviderRequest(
+            system=request.system,
+            messages=tuple(_message(role, text) for role, text in request.turns),
+            max_output_tokens=request.max_tokens,
+        )
+        async with asyncio.timeout(SAMPLE_S), model.stream(asked) as deltas:
+            async for delta in deltas:
+                if isinstance(delta, Completed):
+                    return _reply(delta.message, model.model)
+        raise AgentTuiError("the model's reply was cut")
+
+    return sample
+
+
+def _message(role: str, text: str) -> UserMessage | AssistantMessage:
+    block = (TextBlock(text=text or "(nothing)"),)
+    return AssistantMessage(content=block) if role == "assistant" else UserMessage(content=block)
+
+
+def _reply(message: AssistantMessage, model: str) -> SampleReply:
+    text = "".join(block.text for block in message.content if isinstance(block, TextBlock))
+    return SampleReply(text=text, model=model, cut=message.stop_reason == "max_tokens")
+
+
+def run_mcp(arguments: Sequence[str]) -> int:
+    """Run the `mcp` subcommand and give the exit code."""
+    from agent_tui.extensions.mcp.commands import Setup, main
+    from agent_tui.extensions.trust import TrustStore
+
+    def setup(cwd: Path) -> Setup:
+        paths, workspace = user_paths(), cwd.resolve()
+        trusted = TrustStore(paths.state).verdict(workspace).trusted
+        found = configured(RunOptions(), paths, workspace, trusted=trusted)
+        return Setup(workspace, paths.user_config, paths.state, found, trusted)
+
+    return main(arguments, setup=setup)
