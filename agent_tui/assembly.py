@@ -25,6 +25,7 @@ from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.extensions.trust import TrustStore
 from agent_tui.inputs import Inputs, read_inputs
 from agent_tui.opening import Ground, SessionBuilder
+from agent_tui.mcp_wiring import configured, join_servers
 from agent_tui.options import RunOptions
 from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.grammar import Layer as RuleLayer
@@ -264,6 +265,15 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
     await asyncio.to_thread(switch_to, "")
     session = await builder.open(record)
     keyless = choice.provider == "offline" and not spec.provider
+    servers, news = await join_servers(
+        await asyncio.to_thread(configured, options, ground.paths, workspace, trusted=ground.trusted),
+        ground.tools,
+        roots=[workspace, *(path.resolve() for path in options.add_dirs)],
+        state_dir=ground.paths.state,
+        ask=lambda: desk.ask,
+        provider=lambda: builder.provider,
+        with_screen=with_screen,
+    )
     return Core(
         workspace=workspace,
         desk=desk,
@@ -276,10 +286,11 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         sandbox=ground.sandbox,
         history=HistoryFile(ground.paths.history, redact=redactor),
         warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
-        notices=[*([_CONNECT] if keyless else []), *ground.notices, *opening],
+        notices=[*([_CONNECT] if keyless else []), *ground.notices, *opening, *news],
         look_around=local_servers if keyless else None,
         persistent=not options.ephemeral,
         clean_up=ground.close,
+        servers=servers,
     )
 
 

@@ -11,6 +11,7 @@ from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.executor.registry import CompositeSource
+from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.headless.approver import NobodyApprover
 from agent_tui.past import SessionPast
 from agent_tui.permissions.modes import Mode
@@ -143,6 +144,7 @@ class Core:
         persistent: bool = True,
         look_around: Callable[[], Awaitable[Sequence[str]]] | None = None,
         clean_up: Callable[[], None],
+        servers: Servers | None = None,
     ) -> None:
         self._workspace = workspace
         self._desk = desk
@@ -164,6 +166,7 @@ class Core:
         self._look_around = look_around
         self._looking: asyncio.Task[None] | None = None
         self._clean_up = clean_up
+        self.servers = servers
         self._last_usage: Usage | None = None
         self._spent_usd: float | None = 0.0
 
@@ -230,9 +233,16 @@ class Core:
     async def replay(self) -> Sequence[ReplayBlock]:
         return await asyncio.to_thread(self._session.record.replay)
 
+    async def _join_servers(self) -> None:
+        """Let the tools of MCP servers that came up since the last turn join the others, and say so."""
+        for news in self.servers.publish(self._tools) if self.servers else ():
+            level = "warning" if news.trouble else "info"
+            await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=news.text))
+
     async def run_turn(self, text: str) -> TurnResult:
         self._session.checkpoints.begin()
         self._session.restored = Restored()  # whatever waited there is answered by this turn
+        await self._join_servers()
         result = await self.agent.run(text)
         await self._tell_new()
         return result
@@ -408,6 +418,8 @@ class Core:
     async def aclose(self) -> None:
         started = time.monotonic()
         self.agent.cancel()
+        if self.servers is not None:
+            await self.servers.aclose()
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait([self._looking])

@@ -24,6 +24,7 @@ from agent_tui.extensions.mcp.plain import one_line
 from agent_tui.extensions.mcp.server import Server, State
 from agent_tui.extensions.mcp.source import McpSource
 from agent_tui.protocol.errors import ToolError
+from agent_tui.toolkit.text import count
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -53,6 +54,14 @@ class ServerStatus:
     tools: tuple[str, ...]
     changed: tuple[ChangedTool, ...]
     problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class News:
+    """A sentence for the person. `trouble` says that something is not as it should be."""
+
+    text: str
+    trouble: bool = False
 
 
 @dataclass
@@ -159,12 +168,12 @@ class Servers:
 
     # Their tools.
 
-    def publish(self, door: Door) -> list[str]:
+    def publish(self, door: Door) -> list[News]:
         """Join what the servers offer now to the tools, behind the others, and tell what a person should know.
 
         Called between turns only: the tools of a turn stay as they are.
         """
-        notices: list[str] = []
+        notices: list[News] = []
         for name in self._gone:
             door.remove(name)
         self._gone.clear()
@@ -180,7 +189,7 @@ class Servers:
             notices += _news(running, came, went, first=first)
         return notices
 
-    def _trouble(self, running: _Running) -> list[str]:
+    def _trouble(self, running: _Running) -> list[News]:
         """Tell once why a server is not there."""
         server = running.server
         if server.state != "failed":
@@ -189,9 +198,8 @@ class Servers:
         if running.told == server.detail:
             return []
         running.told = server.detail
-        return [
-            f"The MCP server {server.spec.name!r} is not available: {one_line(server.detail, limit_chars=400)}"
-        ]
+        why = one_line(server.detail, limit_chars=400)
+        return [News(f"The MCP server {server.spec.name!r} is not available: {why}", trouble=True)]
 
     # What a panel and commands need.
 
@@ -289,26 +297,29 @@ async def _end(ending: list[_Running]) -> None:
         await asyncio.wait(tasks)
 
 
-def _news(running: _Running, came: list[str], went: list[str], *, first: bool) -> list[str]:
+def _news(running: _Running, came: list[str], went: list[str], *, first: bool) -> list[News]:
     """Say what changed in the tools of a server."""
     name, offer = running.server.spec.name, running.server.offer
-    news: list[str] = []
+    news: list[News] = []
     if first and came:
-        news.append(f"The MCP server {name!r} joined with {len(came)} tools.")
+        news.append(News(f"The MCP server {name!r} joined with {count(len(came), 'tool')}."))
     elif came or went:
         parts = [f"{len(came)} new ({', '.join(came[:5])})"] if came else []
         parts += [f"{len(went)} gone ({', '.join(went[:5])})"] if went else []
-        news.append(
-            f"The tools of the MCP server {name!r} changed: {'; '.join(parts)}. The cached prefix is lost once."
-        )
+        text = f"The tools of the MCP server {name!r} changed: {'; '.join(parts)}. The cached prefix is lost once."
+        news.append(News(text))
     if offer.changed and offer.changed != running.told_changes:
         names = ", ".join(one_line(tool.original, limit_chars=60) for tool in offer.changed[:5])
-        news.append(
-            f"The MCP server {name!r} describes {len(offer.changed)} of its tools differently than when you accepted "
-            f"them ({names}). They are switched off until you accept the change: /mcp shows it."
+        text = (
+            f"The MCP server {name!r} describes {count(len(offer.changed), 'tool')} differently than when you "
+            f"accepted it ({names}). What changed is switched off until you accept it: "
+            f"agent-tui mcp accept {name} shows old and new."
         )
+        news.append(News(text, trouble=True))
     running.told_changes = offer.changed
-    news += [f"The MCP server {name!r}: {problem}" for problem in offer.problems[:5]] if first else []
+    news += [
+        News(f"The MCP server {name!r}: {problem}", trouble=True) for problem in offer.problems[:5] if first
+    ]
     return news
 
 
