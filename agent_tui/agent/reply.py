@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from agent_tui.protocol.errors import StreamCut
 from agent_tui.protocol.events import EventSink, TextDelta, ThinkingDelta
-from agent_tui.protocol.messages import AssistantBlock, AssistantMessage, TextBlock
+from agent_tui.protocol.messages import AssistantBlock, AssistantMessage, TextBlock, TokenUsage
 from agent_tui.providers.base import (
     Completed,
+    Counted,
     Provider,
     ProviderRequest,
     TextPiece,
@@ -68,16 +69,33 @@ class Joint:
 
 @dataclass
 class Received:
-    """What one request brought so far. `text` is what was shown of it; `began` says that anything came."""
+    """What one request brought so far. `text` is what was shown of it; `began` says that anything came.
+
+    `lost` are the tokens of attempts that failed, `counted` those of the one that runs.
+    """
 
     shown_before: str = ""
     text: str = ""
     began: bool = False
     message: AssistantMessage | None = None
+    lost: TokenUsage = TokenUsage()
+    counted: TokenUsage = TokenUsage()
     joint: Joint = field(init=False)
 
     def __post_init__(self) -> None:
         self.joint = Joint(self.shown_before)
+
+    def count(self, counted: Counted) -> None:
+        """Take a count over."""
+        if counted.is_lost:
+            self.lost, self.counted = self.lost + counted.usage, TokenUsage()
+        else:
+            self.counted = counted.usage
+
+    @property
+    def unanswered(self) -> TokenUsage:
+        """The tokens that brought no whole reply."""
+        return self.lost if self.message is not None else self.lost + self.counted
 
 
 async def receive(
@@ -101,8 +119,10 @@ async def receive(
 
     async with provider.stream(request) as deltas:
         async for delta in deltas:
-            received.began = True
+            received.began = received.began or not isinstance(delta, Counted)
             match delta:
+                case Counted():
+                    received.count(delta)
                 case TextPiece():
                     await show(received.joint.feed(delta.text))
                 case ThinkingPiece():

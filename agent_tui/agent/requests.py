@@ -75,6 +75,8 @@ class Requests:
                 )
             finally:
                 turn.began = turn.began or received.began
+                if received.unanswered != TokenUsage():
+                    await self._count(turn, received.unanswered)
 
     async def compact(
         self,
@@ -134,7 +136,11 @@ class Requests:
         async def unseen(_event: Event) -> None:
             return None
 
-        message = await receive(self.provider, request, Received(), sink=unseen, turn_id="", origin="")
+        received = Received()
+        try:
+            message = await receive(self.provider, request, received, sink=unseen, turn_id="", origin="")
+        finally:
+            self.allowance.spending.add(received.unanswered, self.provider.info)
         self.allowance.spending.add(message.usage, self.provider.info)
         return "".join(block.text for block in message.content if isinstance(block, TextBlock)).strip()
 
@@ -155,7 +161,7 @@ class Requests:
             )
         if turn.plain:
             self.teller.conversation.replace(without_attachments(self.teller.conversation.messages))
-        await self._count(turn, message)
+        await self._count(turn, message.usage)
         await self._judge(turn, await self.guardrails.post_llm(message))
         return message
 
@@ -181,16 +187,17 @@ class Requests:
         if judgement.action == "warn":
             await self.teller.notice(turn, judgement.reason)
 
-    async def _count(self, turn: Turn, message: AssistantMessage) -> None:
-        price = self.allowance.spending.add(message.usage, self.provider.info)
-        turn.spent(message.usage, price)
+    async def _count(self, turn: Turn, usage: TokenUsage) -> None:
+        """Count the tokens of a reply, or of a request that brought none but was counted by the server."""
+        price = self.allowance.spending.add(usage, self.provider.info)
+        turn.spent(usage, price)
         await self.teller.sink(
             Usage(
                 turn_id=turn.turn_id,
                 origin=self.teller.origin,
-                usage=message.usage,
+                usage=usage,
                 cost_usd=price,
-                context_tokens=total_tokens(message.usage),
+                context_tokens=total_tokens(usage),
                 context_limit_tokens=self.provider.context_tokens,
             )
         )

@@ -48,9 +48,24 @@ def build_body(request: ProviderRequest, facts: ModelFacts, *, provider: str, mo
         ]
         tools[-1] = {**tools[-1], "cache_control": _MARK}
         body["tools"] = [*tools]
-    body["messages"] = [*build_messages(request.messages, provider=provider, model=model)]
-    body.update(_thinking(request.effort, facts, max_tokens))
+    messages = build_messages(request.messages, provider=provider, model=model)
+    body["messages"] = [*messages]
+    if facts.thinking != "budget" or _may_think(messages):
+        body.update(_thinking(request.effort, facts, max_tokens))
     return body
+
+
+def _may_think(messages: Sequence[JsonObject]) -> bool:
+    """Tell whether thinking with a budget may be on: within a round the reply that asks must begin with thinking.
+
+    It does not after a switch of models in the middle of a turn, when the other model's thinking was left out.
+    """
+    last = next((message for message in reversed(messages) if message["role"] == "assistant"), None)
+    if last is None:
+        return True
+    blocks = cast("list[JsonObject]", last["content"])
+    calls = any(block["type"] == "tool_use" for block in blocks)
+    return not calls or blocks[0]["type"] in {"thinking", "redacted_thinking"}
 
 
 def needs_interleaved_beta(facts: ModelFacts) -> bool:

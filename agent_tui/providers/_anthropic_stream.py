@@ -18,7 +18,7 @@ from agent_tui.protocol.messages import (
     ToolUseBlock,
 )
 from agent_tui.providers._fields import integer, obj, string
-from agent_tui.providers.base import Delta, TextPiece, ThinkingPiece, ToolCallPiece
+from agent_tui.providers.base import Counted, Delta, TextPiece, ThinkingPiece, ToolCallPiece
 
 _Kind = Literal["text", "thinking", "redacted_thinking", "tool_use", "other"]
 _STOPS: dict[str, StopReason] = {
@@ -96,9 +96,11 @@ class MessageFold:
                     block.is_closed = True
             case "message_start":
                 self._count(obj(obj(event, "message"), "usage"))
+                return (Counted(self.usage()),) if self._usage else ()
             case "message_delta":
                 self._stop = string(obj(event, "delta"), "stop_reason") or self._stop
                 self._count(obj(event, "usage"))
+                return (Counted(self.usage()),) if self._usage else ()
             case "message_stop":
                 self._stopped = True
             case _:

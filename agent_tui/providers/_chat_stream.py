@@ -20,7 +20,7 @@ from agent_tui.protocol.messages import (
 from agent_tui.providers._chat_request import SIGNATURES
 from agent_tui.providers._chat_text import TextScanner, Written
 from agent_tui.providers._fields import integer, obj, objects, string
-from agent_tui.providers.base import Delta, TextPiece, ThinkingPiece, ToolCallPiece
+from agent_tui.providers.base import Counted, Delta, TextPiece, ThinkingPiece, ToolCallPiece
 
 _STOPS: dict[str, StopReason] = {
     "stop": "end_turn",
@@ -82,9 +82,10 @@ class ChatFold:
     def feed(self, event: JsonObject) -> Sequence[Delta]:
         """Take one chunk; unknown fields are skipped."""
         usage = obj(event, "usage") or obj(obj(event, "x_groq"), "usage")
+        deltas: list[Delta] = []
         if usage:
             self._usage = read_usage(usage)
-        deltas: list[Delta] = []
+            deltas.append(Counted(self._usage))
         for choice in objects(event, "choices")[:1]:
             deltas.extend(self._delta(obj(choice, "delta") or obj(choice, "message")))
             self._finish = string(choice, "finish_reason") or self._finish

@@ -57,7 +57,7 @@ class AnthropicProvider:
         self._server = failures.Server(
             name="Anthropic" if self._base_url == DEFAULT_BASE_URL else f"The server at {self._base_url}",
             base_url=self._base_url,
-            key_hint="Check ANTHROPIC_API_KEY, or store a key with /login.",
+            key_hint="Check ANTHROPIC_API_KEY, or store a key: agent-tui auth set anthropic.",
             model=self.model,
             secrets=(api_key, auth_token),
         )

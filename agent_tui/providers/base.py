@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agent_tui.protocol.messages import AssistantMessage, UserMessage
+from agent_tui.protocol.messages import AssistantMessage, TokenUsage, UserMessage
 from agent_tui.protocol.tools import ToolSpec
 
 Effort = Literal["", "low", "medium", "high", "max"]
@@ -55,7 +55,18 @@ class Completed:
     message: AssistantMessage
 
 
-Delta = TextPiece | ThinkingPiece | ToolCallPiece | Completed
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the server has counted for this reply so far, in place of an earlier count; Completed holds the last one.
+
+    With `is_lost` the attempt failed: its tokens are spent, and the next counts are another attempt's.
+    """
+
+    usage: TokenUsage
+    is_lost: bool = False
+
+
+Delta = TextPiece | ThinkingPiece | ToolCallPiece | Counted | Completed
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AuthError, UsageError
 from agent_tui.providers._warm import load_sdk
 from agent_tui.providers.base import Provider
-from agent_tui.providers.keys import find_key
+from agent_tui.providers.keys import find_key, stored_names
 from agent_tui.providers.models import ModelTable, load_table
 from agent_tui.providers.offline import MODEL as OFFLINE_MODEL
 from agent_tui.providers.offline import OfflineProvider
@@ -56,7 +56,7 @@ class Choice:
 def choose(
     spec: ProviderSpec, *, environ: Mapping[str, str] | None = None, table: ModelTable | None = None
 ) -> Choice:
-    """Decide without connecting: what was named, else by the keys in the environment, else offline.
+    """Decide without connecting: what was named, else by the keys in the environment, else by a stored key, else offline.
 
     Raises UsageError for a provider that does not exist, and when a model must be named.
     """
@@ -107,6 +107,10 @@ def _provider(spec: ProviderSpec, env: Mapping[str, str]) -> tuple[str, str]:
     for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         if env.get(variable):
             return "openai", f"by {variable}"
+    stored = stored_names(spec.key_file)
+    for name in PROVIDERS:
+        if name in stored:
+            return name, "by the stored key"
     return "offline", "no key is set"
 
 
@@ -131,14 +135,27 @@ def connect(spec: ProviderSpec, *, environ: Mapping[str, str] | None = None) -> 
     table = load_table(spec.overrides)
     spec = _split(spec)
     choice = choose(spec, environ=env, table=table)
-    models = [choice.model, *(name for name in spec.fallbacks if name != choice.model)]
-    if choice.provider == "offline":
-        made: Sequence[Provider] = [OfflineProvider(pace_s=spec.pace_s)]
-    elif choice.provider in ANTHROPIC_PLATFORMS:
-        made = _anthropic(spec, choice, models, table, env)
-    else:
-        made = _openai(spec, choice, models, table, env)
+    made = [_make(spec, choice, table, env)]
+    for name in spec.fallbacks:
+        other = _named(spec, choice, name)
+        if other.model != choice.model or other.provider != choice.provider:
+            made.append(_make(other, choose(other, environ=env, table=table), table, env))
     return RetryingProvider(made[0], fallbacks=made[1:], policy=spec.policy)
+
+
+def _named(spec: ProviderSpec, choice: Choice, name: str) -> ProviderSpec:
+    """Give the spec of a fallback: PROVIDER:MODEL, else another model of the same server."""
+    provider, colon, model = name.partition(":")
+    if colon and provider in PROVIDERS:
+        return replace(spec, provider=provider, model=model, base_url="", api_key="", key_command="")
+    return replace(spec, provider=choice.provider, model=name)
+
+
+def _make(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mapping[str, str]) -> Provider:
+    if choice.provider == "offline":
+        return OfflineProvider(pace_s=spec.pace_s)
+    make = _anthropic if choice.provider in ANTHROPIC_PLATFORMS else _openai
+    return make(spec, choice, table, env)
 
 
 async def list_models(spec: ProviderSpec, *, environ: Mapping[str, str] | None = None) -> Sequence[str]:
@@ -150,9 +167,7 @@ async def list_models(spec: ProviderSpec, *, environ: Mapping[str, str] | None =
         await provider.aclose()
 
 
-def _anthropic(
-    spec: ProviderSpec, choice: Choice, models: Sequence[str], table: ModelTable, env: Mapping[str, str]
-) -> list[Provider]:
+def _anthropic(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mapping[str, str]) -> Provider:
     from agent_tui.providers.anthropic import (
         AnthropicProvider,
     )  # 40 ms of CPU with its parts, only when chosen
@@ -170,42 +185,36 @@ def _anthropic(
             key_file=spec.key_file,
         )
         if found is None and not _is_loopback(choice.base_url):
-            raise AuthError("There is no key for Anthropic. Set ANTHROPIC_API_KEY, or store one with /login.")
+            raise AuthError(
+                "There is no key for Anthropic. Set ANTHROPIC_API_KEY, or store one: agent-tui auth set anthropic."
+            )
         if found is not None and found.source == "ANTHROPIC_AUTH_TOKEN":
             token = found.value
         elif found is not None:
             key = found.value
-    return [
-        AnthropicProvider(
-            table.facts("anthropic", model),
-            api_key=key,
-            auth_token=token,
-            base_url=choice.base_url,
-            platform=platform,
-            headers=spec.headers,
-        )
-        for model in models
-    ]
+    return AnthropicProvider(
+        table.facts("anthropic", choice.model),
+        api_key=key,
+        auth_token=token,
+        base_url=choice.base_url,
+        platform=platform,
+        headers=spec.headers,
+    )
 
 
-def _openai(
-    spec: ProviderSpec, choice: Choice, models: Sequence[str], table: ModelTable, env: Mapping[str, str]
-) -> list[Provider]:
+def _openai(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mapping[str, str]) -> Provider:
     from agent_tui.providers.openai_compatible import OpenAICompatibleProvider  # only when chosen
 
     profile = profile_for(choice.provider, choice.base_url)
     key = spec.api_key or _openai_key(spec, choice, profile, env)
-    return [
-        OpenAICompatibleProvider(
-            table.facts(profile.name, model),
-            profile=profile,
-            api_key=key,
-            base_url=choice.base_url,
-            api=spec.api,
-            headers=spec.headers,
-        )
-        for model in models
-    ]
+    return OpenAICompatibleProvider(
+        table.facts(profile.name, choice.model),
+        profile=profile,
+        api_key=key,
+        base_url=choice.base_url,
+        api=spec.api,
+        headers=spec.headers,
+    )
 
 
 def _openai_key(spec: ProviderSpec, choice: Choice, profile: Profile, env: Mapping[str, str]) -> str:
@@ -222,7 +231,7 @@ def _openai_key(spec: ProviderSpec, choice: Choice, profile: Profile, env: Mappi
         return found.value
     if profile.name in PROFILES and not profile.is_local:
         raise AuthError(
-            f"There is no key for {profile.title}. Set {profile.key_variables[0]}, or store one with /login."
+            f"There is no key for {profile.title}. Set {profile.key_variables[0]}, or store one: agent-tui auth set {profile.name}."
         )
     return ""
 

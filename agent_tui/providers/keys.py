@@ -146,12 +146,17 @@ def read_key_file(path: Path) -> dict[str, str]:
 def store_key(provider: str, key: str, *, key_file: Path, use_keyring: bool = True) -> str:
     """Keep a key, in the keyring when there is one, else in a 0600 file; give the place's name.
 
+    The file also names, with an empty text, the providers whose key is in the keyring: a start need not ask it.
     Raises AuthError, OSError.
     """
-    if use_keyring and _to_keyring(provider, key):
-        return "the keyring"
-    _write_key_file(key_file, {**read_key_file(key_file), provider: key})
-    return str(key_file)
+    in_ring = use_keyring and _to_keyring(provider, key)
+    _write_key_file(key_file, {**read_key_file(key_file), provider: "" if in_ring else key})
+    return "the keyring" if in_ring else str(key_file)
+
+
+def stored_names(key_file: Path | None) -> list[str]:
+    """List the providers that `store_key` keeps a key for. Raises AuthError when others may read the file."""
+    return sorted(read_key_file(key_file)) if key_file is not None else []
 
 
 def remove_key(provider: str, *, key_file: Path) -> list[str]:
@@ -166,9 +171,9 @@ def remove_key(provider: str, *, key_file: Path) -> list[str]:
             raise AuthError(f"The keyring did not remove the key of {provider}: {error}") from error
     kept = read_key_file(key_file)
     if provider in kept:
-        del kept[provider]
+        if kept.pop(provider):
+            removed.append(str(key_file))
         _write_key_file(key_file, kept)
-        removed.append(str(key_file))
     return removed
 
 

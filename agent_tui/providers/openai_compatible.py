@@ -67,7 +67,9 @@ class OpenAICompatibleProvider:
         self._headers = {**profile.headers, **(headers or {})}
         self._made: AsyncOpenAI | None = None
         hint = (
-            f"Check {profile.key_variables[0]}, or store a key with /login." if profile.key_variables else ""
+            f"Check {profile.key_variables[0]}, or store a key: agent-tui auth set {self.name}."
+            if profile.key_variables
+            else ""
         )
         self._server = failures.Server(
             name=profile.title if profile is not COMPATIBLE else f"The server at {self._base_url}",

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from agent_tui.protocol.errors import Overloaded, ProviderError, RateLimited, StreamCut
 from agent_tui.providers.base import (
     Completed,
+    Counted,
     Delta,
     ModelInfo,
     Provider,
@@ -120,6 +121,11 @@ class RetryingProvider:
         return self._current
 
     @property
+    def all(self) -> Sequence[Provider]:
+        """The first provider and its fallbacks, in the order they are tried."""
+        return self._providers
+
+    @property
     def _current(self) -> Provider:
         return self._providers[self._index]
 
@@ -145,6 +151,7 @@ class RetryingProvider:
         while True:
             attempt += 1
             shown = False
+            counted: Counted | None = None
             try:
                 async with (
                     self._current.stream(request) as deltas,
@@ -152,6 +159,7 @@ class RetryingProvider:
                 ):
                     async for delta in watched:
                         shown = shown or isinstance(delta, TextPiece | ThinkingPiece)
+                        counted = delta if isinstance(delta, Counted) else counted
                         yield delta
                         if isinstance(delta, Completed):
                             return
@@ -159,6 +167,8 @@ class RetryingProvider:
             except (Overloaded, RateLimited, StreamCut) as error:
                 if shown:
                     raise _as_cut(error) from error
+                if counted is not None:
+                    yield Counted(counted.usage, is_lost=True)
                 attempt = await self._before_next(error, attempt)
 
     async def _watched(self, deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta]:

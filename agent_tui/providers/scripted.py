@@ -20,6 +20,7 @@ from agent_tui.protocol.messages import (
 )
 from agent_tui.providers.base import (
     Completed,
+    Counted,
     Delta,
     ModelInfo,
     ProviderRequest,
@@ -38,6 +39,7 @@ class Reply:
 
     `stop_reason` None means tool_use when there are calls, else end_turn. `gate` holds the stream after
     `gate_after` deltas until it is set. `error` is raised after `error_after` deltas, as a cut stream would.
+    `counted` is what the server tells of the tokens before anything else; it counts as no delta.
     """
 
     blocks: tuple[AssistantBlock, ...] = ()
@@ -47,6 +49,7 @@ class Reply:
     gate_after: int = 0
     error: ProviderError | None = None
     error_after: int = 0
+    counted: TokenUsage | None = None
 
     def __add__(self, other: "Reply") -> "Reply":
         return replace(
@@ -57,6 +60,7 @@ class Reply:
             gate_after=self.gate_after or other.gate_after,
             error=self.error or other.error,
             error_after=self.error_after or other.error_after,
+            counted=self.counted or other.counted,
         )
 
     def held(self, gate: asyncio.Event, *, after: int = 0) -> "Reply":
@@ -74,6 +78,10 @@ class Reply:
     def costing(self, usage: TokenUsage) -> "Reply":
         """Give the same reply with other token counts."""
         return replace(self, usage=usage)
+
+    def counting(self, usage: TokenUsage) -> "Reply":
+        """Give the same reply with token counts that come first, as some servers send them."""
+        return replace(self, counted=usage)
 
     def message(self, *, provider: str, model: str) -> AssistantMessage:
         """Give the whole message of this reply."""
@@ -182,6 +190,8 @@ class ScriptedProvider:
     async def _play(self, reply: Reply) -> AsyncGenerator[Delta]:
         message = reply.message(provider=self.name, model=self.model)
         deltas = [*pieces(message, piece_chars=self._piece_chars), Completed(message)]
+        if reply.counted is not None:
+            yield Counted(reply.counted)
         for index, delta in enumerate(deltas):
             if reply.error is not None and index >= min(reply.error_after, len(deltas) - 1):
                 raise reply.error

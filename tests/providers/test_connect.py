@@ -97,7 +97,7 @@ def test_without_a_key_the_offline_model_answers() -> None:
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "openrouter"])
 def test_a_missing_key_says_which_variable_to_set(provider: str) -> None:
-    with pytest.raises(AuthError, match=r"Set [A-Z_]+KEY, or store one with /login"):
+    with pytest.raises(AuthError, match=r"Set [A-Z_]+KEY, or store one: agent-tui auth set"):
         connect(ProviderSpec(provider=provider, model="m"), environ={})
 
 
@@ -142,6 +142,29 @@ def test_fallback_models_share_the_provider() -> None:
     )
 
     assert connect(spec, environ={}).model == "claude-opus-5-5"
+
+
+def test_a_fallback_may_be_of_another_provider() -> None:
+    spec = ProviderSpec(provider="anthropic", api_key="k", fallbacks=("openai:gpt-5.5", "claude-opus-5-5"))
+
+    made = connect(spec, environ={"OPENAI_API_KEY": "o"})
+
+    assert [(one.name, one.model) for one in made.all] == [
+        ("anthropic", "claude-sonnet-5-5"),
+        ("openai", "gpt-5.5"),
+        ("anthropic", "claude-opus-5-5"),
+    ]
+
+
+def test_a_stored_key_chooses_its_provider_when_the_environment_has_none(tmp_path: Path) -> None:
+    key_file = tmp_path / "keys.json"
+    store_key("openai", "k", key_file=key_file, use_keyring=False)
+    spec = ProviderSpec(key_file=key_file)
+
+    assert choose(spec, environ={}).provider == "openai"
+    assert choose(spec, environ={"ANTHROPIC_API_KEY": "a"}).provider == "anthropic"
+    assert remove_key("openai", key_file=key_file) == [str(key_file)]
+    assert choose(spec, environ={}).provider == "offline"
 
 
 def request() -> ProviderRequest:
