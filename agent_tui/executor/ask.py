@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent_tui.executor import answers
+from agent_tui.executor.beside import Beside, beside
 from agent_tui.executor.bounded import StopSignal, Workers
 from agent_tui.executor.gate import PolicyLike
 from agent_tui.executor.record import Recorder
@@ -39,13 +40,16 @@ class Asking:
     stop: StopSignal
     partial: bool = False
     deferred: list[PermissionRequest] = field(default_factory=list[PermissionRequest])
+    beside: Beside = field(default_factory=Beside)
 
-    async def ask(self, items: Sequence[RoundCall]) -> None:
+    async def ask(self, items: Sequence[RoundCall], *, among: Sequence[RoundCall] = ()) -> None:
         """Ask once for `items`; each is then ready to run, answered, or deferred.
 
-        Calls whose edited arguments need more than was approved come up again in a review of their own.
+        Calls whose edited arguments need more than was approved come up again in a review of their own. `among`
+        is the whole round: what the rules settled of it is told beside the first question.
         """
         waiting, reason = list(items), ""
+        self.beside = beside(among, self.recorder)
         for item in waiting:
             item.to_ask = item.asking
         for _ in range(_MAX_REVIEWS):
@@ -85,9 +89,14 @@ class Asking:
             for item in items:
                 await self.recorder.refuse(item, Refusal(f"{answers.NOT_RECORDED}: {error}", "denied"))
             return False
+        told, self.beside = self.beside, Beside()
         await self.recorder.sink(
             ApprovalRequested(
-                turn_id=self.recorder.turn_id, origin=self.recorder.origin, requests=tuple(requests)
+                turn_id=self.recorder.turn_id,
+                origin=self.recorder.origin,
+                requests=tuple(requests),
+                settled=told.settled,
+                order=told.order,
             )
         )
         return True

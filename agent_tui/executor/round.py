@@ -95,7 +95,8 @@ class Round:
             foreign_before = foreign_before or (not item.answered and item.may_change_files)
         asked = [item for item in open_items if not item.answered and item.asking]
         if asked and not self.stop.pressed:
-            await self.asking.ask(asked)
+            fresh = [item for item in items if item.call.call_id not in self.known]
+            await self.asking.ask(asked, among=fresh)
         if self.asking.deferred and not self.asking.partial:
             for item in open_items:
                 if not item.answered:

@@ -124,11 +124,11 @@ class Verdicts:
 
 
 def _allows(request: PermissionRequest, verdict: Verdict) -> bool:
-    """Tell whether every permission asked for is allowed and none denied; a permission in both is denied."""
-    denied = {item.permission_id for item in verdict.permissions if item.decision is not Decision.ALLOW}
+    """Tell whether every permission asked for is allowed and nothing denied; a permission in both is denied."""
+    denied = any(item.decision is not Decision.ALLOW for item in verdict.permissions)
     allowed = {item.permission_id for item in verdict.permissions if item.decision is Decision.ALLOW}
     needed = {permission.id for permission in request.permissions}
-    return needed <= allowed and not denied & needed
+    return needed <= allowed and not denied
 
 
 def decision(

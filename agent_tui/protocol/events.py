@@ -56,10 +56,17 @@ class RoundStarted(TurnEvent):
 
 
 class ApprovalRequested(TurnEvent):
-    """A review is about to open; the requests are on disk."""
+    """A review is about to open; the requests are on disk.
+
+    `settled` are the calls of the round that rules, grants or the mode answered, for show: they ask for nothing
+    (`permissions` is empty, `decided` says by what) and no approver ever gets them. `order` holds the call ids of
+    the whole round as the model sent them.
+    """
 
     type: Literal["approval_requested"] = "approval_requested"
     requests: tuple[PermissionRequest, ...]
+    settled: tuple[PermissionRequest, ...] = ()
+    order: tuple[str, ...] = ()
 
 
 class ApprovalDecided(TurnEvent):

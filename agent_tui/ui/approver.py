@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from agent_tui.protocol.permissions import PermissionRequest, Verdict
@@ -31,6 +32,14 @@ class ApprovalHost(Protocol):
     def make_approval(self, round_: Round) -> ApprovalScreen: ...
 
 
+@dataclass(frozen=True)
+class Announced:
+    """What was told of a review before it began: the ids of its round, and the calls that rules settled."""
+
+    order: Sequence[str]
+    settled: Sequence[PermissionRequest]
+
+
 class ScreenApprover:
     """One screen for all that waits. Called again while it is open, it appends the rows.
 
@@ -43,6 +52,7 @@ class ScreenApprover:
         self._round: Round | None = None
         self._screen: ApprovalScreen | None = None
         self._lowered = False
+        self._announced: list[Announced] = []
 
     @property
     def pending(self) -> int:
@@ -54,6 +64,18 @@ class ScreenApprover:
         """Whether the round waits behind the banner."""
         return self._round is not None and self._screen is None
 
+    def announce(self, order: Sequence[str], settled: Sequence[PermissionRequest]) -> None:
+        """Keep what the next review of these calls shows beside what it asks."""
+        if settled or order:
+            self._announced.append(Announced(order, settled))
+
+    def _told(self, requests: Sequence[PermissionRequest]) -> Announced:
+        """Take what was announced for `requests`."""
+        first = requests[0].call_id
+        told = next((one for one in self._announced if first in one.order), Announced((), ()))
+        self._announced = [one for one in self._announced if one is not told]
+        return told
+
     async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
         """Ask the person; a call that is missing in the answer is denied."""
         if not requests:
@@ -62,8 +84,9 @@ class ScreenApprover:
         is_first = self._round is None
         round_ = self._round = self._round or self._host.make_round()
         ids = [request.call_id for request in requests]
+        told = self._told(requests)
         try:
-            round_.append(requests, answered)
+            round_.append(requests, answered, settled=told.settled, order=told.order)
             self._show(is_first)
             await answered.wait()
             return round_.answers(ids)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tui.protocol.events import ApprovalRequested, Event
 from agent_tui.ui.approver import ScreenApprover
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.screens.approval.grouping import Grouper
@@ -30,7 +31,13 @@ class Link:
         self.backend = backend
         self.turn = TurnView(app.transcript, app)
         self.approver = ScreenApprover(self)
-        backend.bind(sink=self.turn, approver=self.approver, ask=self.ask)
+        backend.bind(sink=self.take, approver=self.approver, ask=self.ask)
+
+    async def take(self, event: Event) -> None:
+        """Take an event; what a review shows beside its questions goes to the approver."""
+        if isinstance(event, ApprovalRequested):
+            self.approver.announce(event.order, event.settled)
+        await self.turn(event)
 
     # Questions
 

@@ -23,11 +23,14 @@ from agent_tui.protocol.messages import AssistantMessage, TextBlock, TokenUsage
 from agent_tui.protocol.permissions import (
     Approver,
     CommandPart,
+    DecidedBy,
     Decision,
     Permission,
+    PermissionDecision,
     PermissionKind,
     PermissionRequest,
     Risk,
+    RuleRef,
     Verdict,
 )
 from agent_tui.protocol.replay import ReplayBlock
@@ -63,9 +66,11 @@ def wait_for(gate: asyncio.Event) -> Step:
     return step
 
 
-def approve(*requests: PermissionRequest) -> Step:
+def approve(
+    *requests: PermissionRequest, settled: Sequence[PermissionRequest] = (), order: Sequence[str] = ()
+) -> Step:
     async def step(backend: "FakeBackend") -> None:
-        await backend.round(requests)
+        await backend.round(requests, settled=settled, order=order)
 
     return step
 
@@ -228,10 +233,19 @@ class FakeBackend:
         if self._turn is not None:
             self._turn.cancel()
 
-    async def round(self, requests: Sequence[PermissionRequest]) -> None:
+    async def round(
+        self,
+        requests: Sequence[PermissionRequest],
+        *,
+        settled: Sequence[PermissionRequest] = (),
+        order: Sequence[str] = (),
+    ) -> None:
         calls = tuple(ToolCall(call_id=r.call_id, name=r.tool) for r in requests)
         await self.emit(RoundStarted(turn_id="t", round_index=0, calls=calls))
-        await self.emit(ApprovalRequested(turn_id="t", requests=tuple(requests)))
+        asked = ApprovalRequested(
+            turn_id="t", requests=tuple(requests), settled=tuple(settled), order=tuple(order)
+        )
+        await self.emit(asked)
         verdicts = await self.approver.review(requests)
         self.verdicts.append(verdicts)
         await self.emit(ApprovalDecided(turn_id="t", verdicts=tuple(verdicts.values())))
@@ -471,6 +485,25 @@ def tool_request(
         title="",
         permissions=(permission(PermissionKind.TOOL, tool, pattern=tool, risk=risk),),
         arguments_json='{"sql": "select 1", "limit": 5}',
+    )
+
+
+def settled_request(call_id: str, path: str, *, rule: str = "", denied: bool = False) -> PermissionRequest:
+    decision = PermissionDecision(
+        permission_id="p0",
+        decision=Decision.DENY if denied else Decision.ALLOW,
+        decided_by=DecidedBy.RULE,
+        rule=RuleRef(text=rule, file="/home/me/config.toml", line=4),
+    )
+    return PermissionRequest(
+        request_id=f"r-{call_id}",
+        call_id=call_id,
+        tool="read",
+        display_name="Read",
+        title=path,
+        permissions=(),
+        decided=(decision,) if rule else (),
+        arguments_json=f'{{"file_path": "{path}"}}',
     )
 
 

@@ -56,10 +56,10 @@ async def read(here: Stage, screen: ApprovalScreen) -> None:
         (["2"], (Decision.ALLOW, Scope.SESSION, "Bash(pytest *)")),
         (["n"], (Decision.DENY, Scope.ONCE, "")),
         (["3"], (Decision.DENY, Scope.ONCE, "")),
-        (["p", "enter", "enter"], (Decision.ALLOW, Scope.SESSION, "Bash(pytest *)")),
-        (["p", "tab", "enter", "enter"], (Decision.ALLOW, Scope.PROJECT, "Bash(pytest *)")),
-        (["p", "tab", "tab", "enter", "enter"], (Decision.ALLOW, Scope.USER, "Bash(pytest *)")),
-        (["N", "enter", "enter"], (Decision.DENY, Scope.SESSION, "Bash(pytest *)")),
+        (["p", "enter", "enter"], (Decision.ALLOW, Scope.PROJECT, "Bash(pytest *)")),
+        (["p", "tab", "enter", "enter"], (Decision.ALLOW, Scope.USER, "Bash(pytest *)")),
+        (["p", "tab", "tab", "enter", "enter"], (Decision.ALLOW, Scope.SESSION, "Bash(pytest *)")),
+        (["N", "enter", "enter"], (Decision.DENY, Scope.PROJECT, "Bash(pytest *)")),
         (["x"], (Decision.DENY, Scope.ONCE, "")),
         (["Y"], (Decision.ALLOW, Scope.ONCE, "")),
         (["A"], (Decision.ALLOW, Scope.SESSION, "Bash(pytest *)")),
@@ -410,7 +410,7 @@ async def test_a_lasting_pattern_can_be_edited_and_counts_what_it_covers() -> No
         await here.press("enter", "x", "enter")
         await here.idle()
 
-        assert decided(here)["c1"] == (Decision.ALLOW, Scope.SESSION, "Edit(/src/app.py)")
+        assert decided(here)["c1"] == (Decision.ALLOW, Scope.PROJECT, "Edit(/src/app.py)")
 
 
 async def test_a_pattern_that_is_wider_than_asked_says_so_and_one_that_misses_the_call_is_refused() -> None:
@@ -425,7 +425,7 @@ async def test_a_pattern_that_is_wider_than_asked_says_so_and_one_that_misses_th
         await here.type("Edit(/docs/**)")
         assert "covers 0 of 7" in screen.note
         await here.press("enter")
-        assert "does not cover" in screen.note
+        assert screen.note == "Not stored: Edit(/docs/**) covers 0 of 1 call that is being decided."
         assert states(screen)["c1"] == "open"
 
 

@@ -4,7 +4,14 @@ from pathlib import Path
 from agent_tui.protocol.permissions import DecidedBy, Decision, PermissionKind, Scope
 from agent_tui.ui.screens.approval.grouping import Grouper
 from agent_tui.ui.screens.approval.round import Round, Row
-from tests.support.fake_backend import bash_request, edit_request, fetch_request, mixed_round, permission
+from tests.support.fake_backend import (
+    bash_request,
+    edit_request,
+    fetch_request,
+    mixed_round,
+    permission,
+    tool_request,
+)
 
 
 def round_of(*requests, now: float = 100.0) -> tuple[Round, asyncio.Event]:
@@ -151,14 +158,18 @@ def test_h64_giving_up_denies_everything_also_what_was_allowed() -> None:
     assert all(one.decision is Decision.DENY for verdict in verdicts.values() for one in verdict.permissions)
 
 
-def test_a_call_without_permissions_that_is_denied_has_no_answer_which_is_a_no() -> None:
-    request = bash_request("c1").model_copy(update={"permissions": ()})
+def test_a_denied_call_without_permissions_keeps_its_words() -> None:
+    request = tool_request("c1").model_copy(update={"permissions": ()})
     found, _ = round_of(request)
+    row = row_of(found, "c1")
+    row.feedback = "not this one"
 
-    found.decide(row_of(found, "c1"), Decision.DENY)
-    found.send_decided()
+    found.decide(row, Decision.DENY)
+    found.send_all()
 
-    assert found.answers(["c1"]) == {}
+    verdict = found.answers(["c1"])["c1"]
+    assert verdict.feedback == "not this one"
+    assert [one.decision for one in verdict.permissions] == [Decision.DENY]
 
 
 def test_a20_equal_permissions_are_one_row_with_its_calls() -> None:

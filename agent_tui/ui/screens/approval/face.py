@@ -92,7 +92,7 @@ class Face(Vertical):
     def _draw_title(self, round_: Round) -> None:
         width = max(10, self.screen.size.width - 4)
         if len(round_.rows) == 1:
-            self.title_line.update(labels.single_headline(round_.rows[0], width))
+            self.title_line.update(labels.single_headline(round_.rows[0], width, beside=len(round_.settled)))
         else:
             self.title_line.update(labels.headline(round_, width))
 

@@ -85,7 +85,7 @@ class Lasting:
     round_: Round
     decision: Decision
     targets: list[PermissionGroup | tuple[Row, Permission]]
-    scope: Scope = Scope.SESSION
+    scope: Scope = Scope.PROJECT
     confirming: bool = False
     chosen: list[str] = field(default_factory=list[str])
 
@@ -114,11 +114,16 @@ class Lasting:
         }
         return len(hit), len(self.round_.rows)
 
-    def misses(self, pattern: str) -> bool:
-        """Tell whether the pattern covers nothing of what is being decided."""
+    def objection(self, pattern: str) -> str:
+        """Say why the pattern cannot be stored for what is being decided, "" when it can."""
+        if not pattern:
+            return "Write the pattern that is to be stored."
         target = self._target
         members = target.members if isinstance(target, PermissionGroup) else ((target[0].call_id, target[1]),)
-        return not any(self.round_.grouper.covers(pattern, permission) for _, permission in members)
+        if any(self.round_.grouper.covers(pattern, permission) for _, permission in members):
+            return ""
+        what = "call that is" if len(members) == 1 else "calls that are"
+        return f"Not stored: {pattern} covers 0 of {len(members)} {what} being decided."
 
     def caption(self, text: str) -> str:
         """Say what Enter will do, with how many calls the pattern covers."""

@@ -10,7 +10,7 @@ from agent_tui.protocol.permissions import Decision, PermissionKind, Risk, Scope
 from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean_line, vis
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
-from agent_tui.ui.screens.approval.preview import command_of
+from agent_tui.ui.screens.approval.preview import command_of, rule_place
 from agent_tui.ui.screens.approval.round import Round, Row
 
 SCOPE_WORDS = {
@@ -51,9 +51,10 @@ def call_row(row: Row, *, name_width: int, group: str = "") -> Content:
         (call_name(row).ljust(name_width), "bold"),
         "  ",
     ]
-    if row.risk is Risk.HIGH:
-        parts.append(("HIGH ", "bold $error"))
-    parts.append(one_line(row))
+    if row.is_settled:
+        parts = [(f"{mark} {call_name(row).ljust(name_width)}  {one_line(row)}", "$faint")]
+    else:
+        parts += [("HIGH ", "bold $error") if row.risk is Risk.HIGH else "", one_line(row)]
     if row.request.origin:
         parts.append((f"  ↳ {clean_line(row.request.origin)}", "$accent"))
     if row.is_decided:
@@ -66,6 +67,8 @@ def call_row(row: Row, *, name_width: int, group: str = "") -> Content:
 
 
 def _decided(row: Row) -> str:
+    if row.is_settled:
+        return settled_words(row)
     rules = [one.rule.text for one in row.decisions.values() if one.rule is not None]
     if rules:
         return f"by {vis(rules[0])}"
@@ -75,6 +78,15 @@ def _decided(row: Row) -> str:
     if row.hunks is not None:
         words.append(f"{len(row.hunks)} of {row.hunk_count} hunks")
     return ", ".join(words)
+
+
+def settled_words(row: Row) -> str:
+    """Say by what a settled call was answered."""
+    by = row.settled_by
+    verb = "denied" if row.state == "denied" else "runs"
+    if by is None:
+        return f"{verb}: needs no permission"
+    return f"{verb}: {rule_place(by.rule)}".replace("\n", " ")
 
 
 def group_row(group: PermissionGroup, round_: Round, total: int) -> Content:
@@ -129,12 +141,14 @@ def _group_scope(group: PermissionGroup, round_: Round) -> str:
 def headline(round_: Round, width: int) -> Content:
     """Draw the title with the counts at the right edge."""
     total = len(round_.rows)
+    ruled = len(round_.settled)
     allowed, denied, undecided = round_.counts()
     title = Content.styled(f"Approve {total} calls", "bold $accent")
     counts = [
         (f"{allowed} allowed", "$success") if allowed else ("", ""),
         (f"{denied} denied", "$error") if denied else ("", ""),
         (f"{undecided} open", "$warning") if undecided else ("all decided", "$success"),
+        (f"{ruled} by rule", "$muted") if ruled else ("", ""),
     ]
     tail = Content.styled(" · ", "$faint").join([Content.styled(*count) for count in counts if count[0]])
     gap = width - title.cell_length - tail.cell_length
@@ -143,8 +157,8 @@ def headline(round_: Round, width: int) -> Content:
     return spans(title, " " * gap, tail)
 
 
-def single_headline(row: Row, width: int) -> Content:
-    """Draw the title of a screen for one call."""
+def single_headline(row: Row, width: int, *, beside: int = 0) -> Content:
+    """Draw the title of a screen for one call; `beside` counts the calls that rules settled."""
     mark, style = _MARKS[row.state]
     head = spans(
         (
@@ -161,7 +175,8 @@ def single_headline(row: Row, width: int) -> Content:
         if row.request.origin
         else Content("")
     )
-    tail = risk + origin
+    others = Content.styled(f"  +{beside} by rule", "$muted") if beside else Content("")
+    tail = risk + origin + others
     room = max(4, width - tail.cell_length)
     return head.truncate(room, ellipsis=True) + tail
 
@@ -169,6 +184,8 @@ def single_headline(row: Row, width: int) -> Content:
 def group_key(row: Row, mode: str) -> str:
     """Give the name of the group a row belongs to when rows are grouped by `mode`."""
     match mode:
+        case _ if mode and row.is_settled:
+            return "settled by rule"
         case "permission":
             return ", ".join(dict.fromkeys(p.pattern or p.kind.value for p in row.request.permissions))
         case "tool":

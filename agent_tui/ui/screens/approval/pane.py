@@ -106,13 +106,19 @@ class Pane(ScrollView):
         """Whether long lines are wrapped."""
         return self._wrap
 
-    def show(self, sources: Sequence[Source], *, needed: int = 0, keep_place: bool = False) -> None:
-        """Show other lines, from their start. The first `needed` sources must be seen to their end."""
+    def show(
+        self, sources: Sequence[Source], *, needed: int = 0, start: int = 0, keep_place: bool = False
+    ) -> None:
+        """Show other lines, from source `start`. The first `needed` sources must be seen to their end."""
         self._sources, self._needed = list(sources), needed
-        if not keep_place:
-            self._shift = 0
-            self.scroll_to(0, 0, animate=False, force=True)
+        if keep_place:
+            self._lay_out()
+            return
+        self._shift = 0
+        self.scroll_to(0, 0, animate=False, force=True)
         self._lay_out()
+        if start:
+            self.scroll_to(y=self._starts[start], animate=False, force=True)
 
     def toggle_wrap(self) -> None:
         """Wrap long lines or let them run out to the right."""

@@ -12,6 +12,7 @@ from agent_tui.protocol.permissions import (
     CommandPart,
     Decision,
     Permission,
+    PermissionDecision,
     PermissionKind,
     PermissionRequest,
     Risk,
@@ -19,6 +20,7 @@ from agent_tui.protocol.permissions import (
 )
 from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean, foreign_characters, vis
+from agent_tui.ui.screens.approval.filed import file_lines
 from agent_tui.ui.screens.approval.round import Row
 
 RISK_STYLE = {Risk.LOW: "$muted", Risk.MEDIUM: "$warning", Risk.HIGH: "bold $error"}
@@ -77,6 +79,8 @@ def above(row: Row) -> list[Content]:
     """Give the lines over the body: what a person must know first."""
     request = row.request
     lines: list[Content] = []
+    if row.is_settled:
+        lines.append(Content.styled("Nothing to decide: a rule answered this call.", "$muted"))
     if request.second_review:
         lines.append(Content.styled("The file changed since you approved this: look again.", "bold $warning"))
     if row.edited is not None:
@@ -86,6 +90,8 @@ def above(row: Row) -> list[Content]:
     preview = request.preview
     if isinstance(preview, ChangePreview) and preview.note:
         lines.append(Content.styled(clean(preview.note), "$warning"))
+    if row.edited is None:
+        lines += file_lines(diff_of(row))
     odd = foreign_characters(_shown_text(request))
     if odd:
         more = f" and {len(odd) - 4} more" if len(odd) > 4 else ""
@@ -130,6 +136,9 @@ def after_diff(row: Row) -> list[Content]:
 
 def below(row: Row) -> list[Content]:
     """Give the lines under the body: what the call needs and what has been decided of it."""
+    if row.is_settled:
+        answers = [line for one in row.request.decided for line in _answer(one)]
+        return [Content(""), _head("Decided"), *(answers or [Content("It needs no permission.")])]
     needs = [line for permission in row.request.permissions for line in _need(row, permission)]
     decided = [
         spans(("✓ ", "$success"), "a rule allows a part ", (rule_place(one.rule), "$muted"))
@@ -140,10 +149,15 @@ def below(row: Row) -> list[Content]:
     return [Content(""), _head("Needs"), *needs, *decided, *said]
 
 
+def _answer(one: PermissionDecision) -> Iterator[Content]:
+    mark, style = _PART[one.decision]
+    yield spans((f"{mark} ", style), f"{one.decision.value}: ", (rule_place(one.rule), "$muted"))
+
+
 def why(row: Row) -> list[Content]:
     """Explain why the call asks, in full."""
     request = row.request
-    lines = [_head("Why this asks")]
+    lines = [_head("Why this does not ask" if row.is_settled else "Why this asks")]
     if request.reason:
         lines.append(Content(clean(request.reason)))
     for permission in request.permissions:

@@ -28,11 +28,15 @@ RowState = Literal["open", "partial", "allowed", "denied"]
 
 @dataclass(eq=False)
 class Row:
-    """One call that waits. `looked_at` says that its preview was on screen, `read` that all of it was."""
+    """One call that waits. `looked_at` says that its preview was on screen, `read` that all of it was.
+
+    A row that `is_settled` was answered by a rule before anybody was asked: it is shown and never decided.
+    """
 
     request: PermissionRequest
     answered: asyncio.Event
     added_at: float
+    is_settled: bool = False
     decisions: dict[str, PermissionDecision] = field(default_factory=dict[str, PermissionDecision])
     bare: Decision | None = None
     feedback: str = ""
@@ -56,11 +60,25 @@ class Row:
     def state(self) -> RowState:
         """Denied as soon as one permission is, allowed when all are."""
         made = [one.decision for one in self.decisions.values()]
+        if self.is_settled:
+            return "denied" if self._is_refused else "allowed"
         if self.bare is Decision.DENY or Decision.DENY in made:
             return "denied"
         if self.bare is Decision.ALLOW or (made and len(made) == len(self.request.permissions)):
             return "allowed"
         return "partial" if made else "open"
+
+    @property
+    def _is_refused(self) -> bool:
+        return any(one.decision is Decision.DENY for one in self.request.decided)
+
+    @property
+    def settled_by(self) -> PermissionDecision | None:
+        """What answered a settled row: the denial, else the first allowance; None when nothing was needed."""
+        decided = self.request.decided
+        return next(
+            (one for one in decided if one.decision is Decision.DENY), decided[0] if decided else None
+        )
 
     @property
     def is_decided(self) -> bool:
@@ -86,6 +104,8 @@ class Row:
             or PermissionDecision(permission_id=permission.id, decision=Decision.DENY)
             for permission in self.request.permissions
         )
+        if self.bare is Decision.DENY:
+            permissions = (PermissionDecision(permission_id="", decision=Decision.DENY),)
         return Verdict(
             call_id=self.call_id,
             permissions=permissions,
@@ -96,22 +116,46 @@ class Row:
 
 
 class Round:
-    """Rows in model order, appended to while the screen is open."""
+    """Rows in model order, appended to while the screen is open.
+
+    `rows` wait for a decision; `settled` stand beside them for show, and no method here decides one.
+    """
 
     def __init__(self, grouper: Grouper, clock: Callable[[], float] = time.monotonic) -> None:
         self.rows: list[Row] = []
+        self.settled: list[Row] = []
         self.grouper = grouper
         self._clock = clock
+        self._places: dict[str, int] = {}
 
-    def append(self, requests: Sequence[PermissionRequest], answered: asyncio.Event) -> None:
-        """Add the calls of one caller; `answered` is set when all of them are."""
+    def append(
+        self,
+        requests: Sequence[PermissionRequest],
+        answered: asyncio.Event,
+        *,
+        settled: Sequence[PermissionRequest] = (),
+        order: Sequence[str] = (),
+    ) -> None:
+        """Add the calls of one caller; `answered` is set when all of them are.
+
+        `settled` are shown among them; `order` holds the ids of the caller's whole round.
+        """
         now = self._clock()
+        for call_id in (*order, *(request.call_id for request in requests)):
+            self._places.setdefault(call_id, len(self._places))
         self.rows += [Row(request, answered, now) for request in requests]
+        self.settled += [Row(request, answered, now, is_settled=True) for request in settled]
+
+    def listed(self) -> list[Row]:
+        """Give all rows as the model sent the calls, settled ones among those that wait."""
+        return sorted([*self.rows, *self.settled], key=lambda row: self._places.get(row.call_id, 0))
 
     def remove(self, call_ids: Iterable[str]) -> None:
-        """Take rows out, answered or not."""
+        """Take rows out, answered or not; with the last of a caller what was settled beside them."""
         ids = set(call_ids)
         self.rows = [row for row in self.rows if row.call_id not in ids]
+        callers = {id(row.answered) for row in self.rows}
+        self.settled = [row for row in self.settled if id(row.answered) in callers]
 
     def find(self, call_id: str) -> Row | None:
         """Give the row of a call."""
@@ -120,7 +164,7 @@ class Round:
     def answers(self, call_ids: Sequence[str]) -> Mapping[str, Verdict]:
         """Give the verdicts of rows that were sent; a call without one is denied."""
         rows = [row for row in self.rows if row.call_id in call_ids and row.sent]
-        return {row.call_id: row.verdict() for row in rows if row.bare is not Decision.DENY}
+        return {row.call_id: row.verdict() for row in rows}
 
     def groups(self) -> list[PermissionGroup]:
         """Give the permissions of all rows, joined."""

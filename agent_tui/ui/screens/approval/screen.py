@@ -17,12 +17,13 @@ from agent_tui.ui.render.diff import SIDE_BY_SIDE_CELLS
 from agent_tui.ui.screens.approval import labels, preview
 from agent_tui.ui.screens.approval.face import TINY_HEIGHT, Face, PaneName, Shown
 from agent_tui.ui.screens.approval.fields import CallEdit, Comment, Lasting, Writing
+from agent_tui.ui.screens.approval.gate import Gate
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
 from agent_tui.ui.screens.approval.hints import Hints
 from agent_tui.ui.screens.approval.hunks import HunkChoice
 from agent_tui.ui.screens.approval.pane import Pane
 from agent_tui.ui.screens.approval.round import Round, Row
-from agent_tui.ui.screens.approval.sources import preview_sources
+from agent_tui.ui.screens.approval.sources import Look, preview_sources
 from agent_tui.ui.screens.approval.writer import Writer
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.widgets.editor import Editor
@@ -69,10 +70,11 @@ class ApprovalScreen(Dialog[None]):
         self._control, self._clock, self._grace_s = control, clock, grace_s
         self._opened_at = clock()
         self._side_by_side: bool | None = None
-        self._full = self._why = self._sure = False
+        self._full = self._why = self._sure = self._drawable = False
         self._shown = Shown([], [])
         self._face = Face(keys)
         self._writer = Writer(self._face, round_)
+        self._gate = Gate(self._face, round_, keys, clock=clock, grace_s=grace_s)
 
     def compose(self) -> ComposeResult:
         """Lay everything out in one frame."""
@@ -81,6 +83,7 @@ class ApprovalScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Show the round."""
         self._opened_at = self._clock()
+        self._drawable = True
         self.rows_changed()
         self._focus_undecided()
 
@@ -113,17 +116,27 @@ class ApprovalScreen(Dialog[None]):
 
     def rows_changed(self) -> None:
         """Show the round again, after rows came or went; the cursor stays on its call."""
-        if not self.is_attached or not self.round.rows:
+        if not self._is_there or not self.round.rows:
             return
         row, shown = self.row, self._shown
-        shown.order = labels.ordered(self.round.rows, shown.grouping)
+        rows = self.round.rows if self._is_single else self.round.listed()
+        shown.order = labels.ordered(rows, shown.grouping)
         shown.groups = self.round.groups()
         self._draw(shown.order.index(row) if row in shown.order else 0)
         self._fit()
         self._show_row()
 
+    @property
+    def _is_there(self) -> bool:
+        """Whether there is something to draw on: rows may come before the screen is composed."""
+        return self._drawable and self.is_attached
+
+    @property
+    def _is_single(self) -> bool:
+        return len(self.round.rows) == 1
+
     def _draw(self, cursor: int | None = None) -> None:
-        if self.round.rows and self.is_attached:
+        if self.round.rows and self._is_there:
             self._face.draw(self.round, self._shown, cursor=cursor)
 
     def _show_row(self, *, keep_place: bool = False) -> None:
@@ -132,9 +145,9 @@ class ApprovalScreen(Dialog[None]):
             return
         row.looked_at = True
         lines = preview.why(row) if self._why else None
-        palette = self._control.palette_now()
-        sources, needed = preview_sources(row, lines, side_by_side=self._side_by_side, palette=palette)
-        self._face.pane.show(sources, needed=needed, keep_place=keep_place)
+        look = Look(self._control.palette_now(), self._side_by_side)
+        sources = preview_sources(row, lines, self.round, look)
+        self._face.pane.show(sources.all, needed=sources.needed, start=sources.start, keep_place=keep_place)
         self.call_after_refresh(self._fit)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -143,7 +156,7 @@ class ApprovalScreen(Dialog[None]):
         self.call_after_refresh(self._draw)
 
     def _fit(self) -> None:
-        size, single = self.program.size, len(self.round.rows) == 1
+        size, single = self.program.size, self._is_single
         self.set_class(size.width < _STACK_WIDTH, "-stacked")
         self.set_class(size.height < TINY_HEIGHT, "-tiny")
         self.set_class(single, "-single")
@@ -200,6 +213,8 @@ class ApprovalScreen(Dialog[None]):
             self._face.say("")
         if self._shown.hunks is not None and action in ("up", "down", "toggle", "submit", "escape", "hunks"):
             self._act_on_hunks(action)
+            return
+        if self._gate.stops(action, self._shown):
             return
         match action:
             case "allow":
@@ -312,26 +327,10 @@ class ApprovalScreen(Dialog[None]):
     # Deciding
 
     def _targets(self) -> list[Row]:
-        if self._shown.pane == "permissions" and self.group is not None:
-            calls = self.group.calls
-            return [row for row in self.round.rows if row.call_id in calls]
-        return [self.row] if self.row is not None else []
+        return self._gate.targets(self._shown)
 
     def _may(self, rows: Sequence[Row], decision: Decision) -> bool:
-        now = self._clock()
-        if any(now - row.added_at < self._grace_s for row in rows):
-            return False
-        if decision is Decision.DENY:
-            return bool(rows)
-        unread = [row for row in rows if preview.must_be_read(row) and not row.read and row.edited is None]
-        if unread:
-            rows_here = self._face.pane.needed_rows if unread[0] is self.row else 0
-            many = f"{rows_here} lines: " if rows_here > 1 else ""
-            end = self.keys.hint("approval", "preview_end")
-            self._face.say(f"{many}read it to the end first. {end} goes there.")
-            if unread[0] is not self.row:
-                self._face.calls.move_to(self._shown.order.index(unread[0]))
-        return bool(rows) and not unread
+        return self._gate.may(rows, decision, self._shown)
 
     def _decide(self, decision: Decision, scope: Scope) -> None:
         rows = self._targets()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from textual.content import Content
 from textual.strip import Strip
@@ -13,8 +13,9 @@ from textual.widget import Widget
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.diff import SIDE_BY_SIDE_CELLS, DiffBody, DiffView
 from agent_tui.ui.screens.approval import preview
+from agent_tui.ui.screens.approval.beside import edits_of_one_file, neighbours, share_line
 from agent_tui.ui.screens.approval.pane import Source, TextSource
-from agent_tui.ui.screens.approval.round import Row
+from agent_tui.ui.screens.approval.round import Round, Row
 
 
 class DiffSource:
@@ -45,17 +46,49 @@ class DiffSource:
         return self._body.strips(y, y + 1)[0]
 
 
-def preview_sources(
-    row: Row, instead: Sequence[Content] | None, *, side_by_side: bool | None, palette: Palette
-) -> tuple[list[Source], int]:
-    """Give what is shown of `row` - notes, body, needs, or only the lines `instead` - and how many of the
-    sources must have been seen before the call can be allowed. `side_by_side` None leaves it to the width."""
+@dataclass(frozen=True)
+class Look:
+    """How diffs are drawn; `side_by_side` None leaves it to the width."""
+
+    palette: Palette
+    side_by_side: bool | None = None
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the pane shows. The first `needed` must have been seen before the call is allowed; it opens at `start`."""
+
+    all: list[Source]
+    needed: int
+    start: int = 0
+
+
+def preview_sources(row: Row, instead: Sequence[Content] | None, round_: Round, look: Look) -> Sources:
+    """Give what is shown of `row`: notes, body, needs - or only the lines `instead`.
+
+    Edits of one file stand one below the other as one diff, opened at the row's own share.
+    """
     if instead is not None:
-        return [TextSource(instead)], 1
-    diff = preview.diff_of(row) if row.edited is None else ""
-    above, below = TextSource(preview.above(row)), TextSource([*preview.parts(row), *preview.below(row)])
-    if not diff:
-        return [above, TextSource(preview.body(row)), below], 2
+        return Sources([TextSource(instead)], 1)
+    above = TextSource(preview.above(row))
+    below = TextSource([*preview.parts(row), *preview.below(row), *neighbours(round_)])
+    if not preview.diff_of(row) or row.edited is not None:
+        return Sources([above, TextSource(preview.body(row)), below], 2)
+    after = TextSource(preview.after_diff(row))
+    shares = edits_of_one_file(row, round_.listed())
+    if len(shares) < 2:
+        return Sources([above, _diff(row, look), after, below], 3)
+    parts: list[Source] = [above]
+    own = 0
+    for number, share in enumerate(shares, start=1):
+        own = len(parts) if share is row else own
+        parts += [
+            TextSource([share_line(share, number, len(shares), is_own=share is row)]),
+            _diff(share, look),
+        ]
+    return Sources([*parts, after, below], own + 2, own if own > 1 else 0)
+
+
+def _diff(row: Row, look: Look) -> DiffSource:
     path = row.request.preview.path if row.request.preview is not None else ""
-    lines = DiffSource(diff, palette, path=path, side_by_side=side_by_side)
-    return [above, lines, TextSource(preview.after_diff(row)), below], 3
+    return DiffSource(preview.diff_of(row), look.palette, path=path, side_by_side=look.side_by_side)

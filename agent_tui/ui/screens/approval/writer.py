@@ -73,8 +73,8 @@ class Writer:
         return self._close("decided")
 
     def _accept_lasting(self, writing: Lasting, pattern: str) -> Outcome | None:
-        if not pattern or writing.misses(pattern):
-            self._face.say("This pattern does not cover the call that is being decided.")
+        if objection := writing.objection(pattern):
+            self._face.say(objection)
             return None
         if not writing.confirming:
             writing.confirming = True
