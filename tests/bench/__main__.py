@@ -2,13 +2,13 @@ import sys
 from collections.abc import Callable, Iterator
 
 from tests.bench.cases import CASES, LONG_CASES, Figure
-from tests.bench.files import files
+from tests.bench.files import file_tools
 from tests.bench.sandboxed import sandboxed
 from tests.bench.searches import searches
 
 ALL: dict[str, Callable[[], Iterator[Figure]]] = {
     **CASES,
-    "files": files,
+    "files": file_tools,
     "searches": searches,
     "sandbox": sandboxed,
 }
