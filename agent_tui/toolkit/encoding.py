@@ -45,8 +45,8 @@ class Encoding:
         return not self.codec.startswith(("utf-16", "utf-32"))
 
     def decode(self, data: bytes) -> str:
-        """Give the text without the BOM. Raises UnicodeDecodeError."""
-        return data[len(self.bom) :].decode(self.codec, self.errors)
+        """Give the text without the BOM; it may be missing by now. Raises UnicodeDecodeError."""
+        return data.removeprefix(self.bom).decode(self.codec, self.errors)
 
     def encode(self, text: str) -> bytes:
         """Give the bytes with the BOM. Raises UnicodeEncodeError."""

@@ -247,6 +247,18 @@ def test_quoted_name_is_unquoted(files: FileWorld) -> None:
     assert applied(files, {"ü\t.txt": "a\n"}, patch) == {"ü\t.txt": "b\n"}
 
 
+def test_byte_order_mark_can_be_removed_by_a_patch(files: FileWorld) -> None:
+    body = "@@ -1 +0,0 @@\n-\ufeffbom\n"
+
+    assert applied(files, {"a.txt": "\ufeffbom\n \n"}, hunk("a.txt", body)) == {"a.txt": " \n"}
+
+
+def test_byte_order_mark_that_a_patch_does_not_name_stays(files: FileWorld) -> None:
+    after = applied(files, {"a.txt": "\ufeffone\ntwo\n"}, hunk("a.txt", "@@ -1,2 +1,2 @@\n-one\n+1\n two\n"))
+
+    assert after == {"a.txt": "\ufeff1\ntwo\n"}
+
+
 @pytest.mark.parametrize(
     "patch",
     [
