@@ -39,10 +39,11 @@ def bare() -> None:
 
 def program() -> None:
     gc.disable()
+    from agent_tui.ui.lean import import_textual_lean
+
+    import_textual_lean()
     import agent_tui.ui.app
     from agent_tui.ui.app import AgentApp
-    from agent_tui.ui.render.rowdiff import RowDiffApp
-    from agent_tui.ui.transcript.collect import Collector
 
     async def load() -> object:
         from agent_tui.protocol.events import AssistantFinished, TextDelta
@@ -72,30 +73,25 @@ def program() -> None:
                 await self.emit(AssistantFinished(turn_id="t", message=message))
                 while app.transcript.document.dirty:
                     await asyncio.sleep(0.005)
-                collector.turn_ended()
+                app.collector.turn_ended()
 
         report("corpus")
         made = blocks(BLOCKS)
         report("made")
         return Streaming(Path.cwd(), blocks=made)
 
-    class Measured(RowDiffApp[int], AgentApp):
+    class Measured(AgentApp):
         CSS_PATH = Path(agent_tui.ui.app.__file__).with_name("app.tcss")
 
         def on_mount(self) -> None:
             super().on_mount()
-            self.call_after_refresh(self.painted)
-
-        def painted(self) -> None:
-            report("painted")
-            collector.started()
+            self.call_after_refresh(report, "painted")
 
         async def _welcome(self, backend: object) -> None:
             report("linked")
             await super()._welcome(backend)
             self.call_after_refresh(report, "ready")
 
-    collector = Collector()
     app = Measured(load, initial_prompt="go" if COUNT else "")
     app.run()
 
