@@ -1,6 +1,7 @@
-"""The subcommands that are built with click: tool, config, models, doctor, completion."""
+"""The subcommands that are built with click: tool, config, auth, models, doctor, completion."""
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -82,6 +83,50 @@ def config_validate(directory: Path | None) -> int:
     return 1 if loaded.problems else 0
 
 
+@click.group(help="Keep the keys of providers, in the keyring or in a file only you can read.")
+def auth() -> None:
+    """Group of the key commands."""
+
+
+@auth.command("set", help="Store the key of PROVIDER; it is asked for, or read from standard input.")
+@click.argument("provider")
+@click.option("--no-keyring", is_flag=True, help="Use the 0600 file also when there is a keyring.")
+def auth_set(provider: str, no_keyring: bool) -> int:
+    """Store a key."""
+    from agent_tui import auth as keys
+
+    keys.refuse_inside()
+    keys.checked_provider(provider)
+    click.echo(keys.set_key(provider, keys.read_key(), key_file=_key_file(), use_keyring=not no_keyring))
+    return 0
+
+
+@auth.command("status", help="Say for each provider where its key comes from; never the key.")
+def auth_status() -> int:
+    """List where keys come from."""
+    from agent_tui import auth as keys
+
+    for line in keys.status_lines(os.environ, key_file=_key_file()):
+        click.echo(line)
+    return 0
+
+
+@auth.command("remove", help="Forget the stored key of PROVIDER.")
+@click.argument("provider")
+def auth_remove(provider: str) -> int:
+    """Forget a key."""
+    from agent_tui import auth as keys
+
+    click.echo(keys.forget_key(provider, key_file=_key_file()))
+    return 0
+
+
+def _key_file() -> Path:
+    from agent_tui.config.paths import user_paths
+
+    return user_paths().keys
+
+
 @click.command(help="List the models of the provider in use.")
 @click.option("--provider", default=None)
 @click.option("--base-url", default="")
@@ -128,6 +173,7 @@ def completion(shell: str) -> int:
 COMMANDS: dict[str, click.Command] = {
     "tool": tool,
     "config": config,
+    "auth": auth,
     "models": models,
     "doctor": doctor,
     "completion": completion,

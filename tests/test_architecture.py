@@ -35,9 +35,11 @@ LAYERS: dict[str, set[str]] = {
 TOP = {
     "wiring",
     "assembly",
+    "auth",
     "core",
     "opening",
     "past",
+    "chosen_session",
     "cli",
     "commands",
     "doctor",

@@ -48,6 +48,10 @@ class Paths:
         return self.data / "audit.jsonl"
 
     @property
+    def keys(self) -> Path:
+        return self.state / "keys.json"
+
+    @property
     def log(self) -> Path:
         return self.state / "agent-tui.log"
 

@@ -4,7 +4,14 @@ import pytest
 
 from agent_tui.agent.limits import Limits
 from agent_tui.agent.queue import MessageQueue
-from agent_tui.protocol.errors import AuthError, BadResponse, ContextTooLong, Overloaded, StreamCut
+from agent_tui.protocol.errors import (
+    AuthError,
+    BadResponse,
+    ContextTooLong,
+    Overloaded,
+    ProviderError,
+    StreamCut,
+)
 from agent_tui.protocol.events import (
     AssistantFinished,
     Notice,
@@ -26,7 +33,8 @@ from agent_tui.protocol.messages import (
 )
 from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest
 from agent_tui.providers.base import ModelInfo
-from agent_tui.providers.scripted import calls, text, thinking, use
+from agent_tui.providers.retry import RetryingProvider
+from agent_tui.providers.scripted import Reply, calls, text, thinking, use
 from tests.support.agent_world import problems_of, result_texts, shown_text, until, world
 
 PNG = "iVBORw0KGgoAAAANSUhEUg=="
@@ -585,3 +593,43 @@ async def test_two_turns_share_their_prefix_byte_for_byte() -> None:
     for earlier, later in zip(w.provider.requests, w.provider.requests[1:], strict=False):
         assert later.messages[: len(earlier.messages)] == earlier.messages
         assert (later.system, later.tools) == (earlier.system, earlier.tools)
+
+
+@pytest.mark.parametrize("how", ["cut", "cancelled", "failed"])
+async def test_item_68_tokens_of_a_reply_that_never_came_whole_are_counted(how: str) -> None:
+    gate = asyncio.Event()
+    used = TokenUsage(input_tokens=90, cache_read_tokens=7, output_tokens=1)
+    whole = TokenUsage(input_tokens=100, output_tokens=5)
+    first = text("half of it, and more").counting(used)
+    script: list[Reply | ProviderError] = {
+        "cut": [first.cut(StreamCut("gone"), after=1), text("the rest").costing(whole)],
+        "cancelled": [first.held(gate, after=1)],
+        "failed": [first.cut(AuthError("no"), after=1)],
+    }[how]
+    w = world(*script, piece_chars=8)
+    agent = w.agent()
+
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(agent.run("go"))
+        if how == "cancelled":
+            await until(lambda: shown_text(w.sink))
+            agent.cancel()
+
+    expected = used + whole if how == "cut" else used
+    assert turn.result().usage == agent.usage == expected
+    assert sum((event.usage for event in w.sink.of(Usage)), TokenUsage()) == expected
+
+
+async def test_item_68_an_attempt_that_failed_unseen_is_counted_too() -> None:
+    used, whole = TokenUsage(input_tokens=90), TokenUsage(input_tokens=100, output_tokens=5)
+    w = world(
+        calls(use("read")).counting(used).cut(StreamCut("gone"), after=0),
+        text("whole").counting(used).costing(whole),
+    )
+
+    async def no_sleep(_seconds: float) -> None:
+        return None
+
+    result = await w.agent(provider=RetryingProvider(w.provider, sleep=no_sleep)).run("go")
+
+    assert result.usage == used + whole

@@ -185,6 +185,20 @@ def test_pr_07_thinking_of_another_model_is_left_out_and_calls_stay(signer: tupl
     assert "hm" not in json.dumps(wire)
 
 
+@pytest.mark.parametrize(("signer", "thinks"), [("claude-sonnet-4-5", True), ("claude-opus-4-5", False)])
+def test_pr_07_a_budget_model_does_not_think_in_a_round_that_another_began(signer: str, thinks: bool) -> None:
+    facts = load_table().facts("anthropic", "claude-sonnet-4-5")
+
+    def body(*messages: Any) -> dict[str, Any]:
+        asked = ProviderRequest(system="s", messages=messages)
+        return build_body(asked, facts, provider="anthropic", model="claude-sonnet-4-5")
+
+    thought = reply(ThinkingBlock(text="hm", signature="sig"), use("c1"), model=signer)
+
+    assert ("thinking" in body(user("go"), thought, user(result("c1")))) is thinks
+    assert "thinking" in body(user("go"), thought, user(result("c1")), reply("done"), user("next"))
+
+
 def test_pr_07_reasoning_of_another_model_does_not_go_to_openai() -> None:
     facts = load_table().facts("openai", GPT)
     body = build_responses_body(request(history("anthropic", CLAUDE)), facts, provider="openai")
