@@ -41,7 +41,10 @@ def resolve(given: str, ctx: ToolContext) -> Target:
     used and for agent-tui's own folders.
     """
     spelled = _spelled(given, ctx.workspace)
-    real = Path(os.path.realpath(spelled))
+    try:
+        real = Path(os.path.realpath(spelled))
+    except OSError as error:  # a folder that is turned into a link meanwhile
+        raise ToolError(f"{given!r} cannot be followed: {error.strerror}. Try again.") from error
     _refuse_foreign_bytes(str(real))
     bound = ctx.files.bound(ctx.call_id, given)
     if bound is not None and bound != real:

@@ -252,19 +252,21 @@ def test_h_f2_flipping_a_folder_into_a_link_lets_nothing_out(files: FileWorld, t
     with subprocess.Popen(
         [sys.executable, "-c", FLIPPER, str(files.root), str(outside)], stdout=subprocess.PIPE
     ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        written, deadline = 0, time.monotonic() + seconds
-        tool = files.tools["write"]
-        while time.monotonic() < deadline:
-            ctx = files.call_context()
-            params = tool.params_type(file_path=f"real/x{files.calls}.txt", content="secret")
-            if tool.permissions(params, ctx)[0].risk is not Risk.MEDIUM:
-                continue  # seen as a link: a person would be asked
-            with suppress(ToolError):
-                tool.run(params, ctx)
-                written += 1
-        process.kill()
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            written, deadline = 0, time.monotonic() + seconds
+            tool = files.tools["write"]
+            while time.monotonic() < deadline:
+                ctx = files.call_context()
+                params = tool.params_type(file_path=f"real/x{files.calls}.txt", content="secret")
+                if tool.permissions(params, ctx)[0].risk is not Risk.MEDIUM:
+                    continue  # seen as a link: a person would be asked
+                with suppress(ToolError):
+                    tool.run(params, ctx)
+                    written += 1
+        finally:
+            process.kill()
 
     assert written > 0
     assert list(outside.iterdir()) == []
