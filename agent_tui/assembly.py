@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+from agent_tui.chosen_session import open_record
 from agent_tui.config.load import Loaded
 from agent_tui.config.paths import MANAGED_CONFIG, Paths, user_paths
 from agent_tui.config.settings import Settings
@@ -23,9 +24,10 @@ from agent_tui.extensions.places import folders
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.extensions.trust import TrustStore
+from agent_tui.house import Belongings
 from agent_tui.inputs import Inputs, read_inputs
-from agent_tui.opening import Ground, SessionBuilder
 from agent_tui.mcp_wiring import configured, join_servers
+from agent_tui.opening import Ground, SessionBuilder
 from agent_tui.options import RunOptions
 from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.grammar import Layer as RuleLayer
@@ -36,7 +38,7 @@ from agent_tui.permissions.needs import Places
 from agent_tui.permissions.policy import Policy
 from agent_tui.permissions.shell.analysis import Analyser
 from agent_tui.permissions.sources import RuleFile, load_book, project_files, user_file
-from agent_tui.protocol.errors import SessionInUseError, UsageError
+from agent_tui.protocol.errors import AuthError, UsageError
 from agent_tui.protocol.events import Retrying
 from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.permissions import Approver
@@ -44,15 +46,16 @@ from agent_tui.providers.connect import PROVIDERS, ProviderSpec, choose, connect
 from agent_tui.providers.loopback import LocalServer
 from agent_tui.providers.loopback import probe as probe_servers
 from agent_tui.providers.retry import RetryingProvider, RetryNotice
+from agent_tui.providers.unconnected import UnconnectedProvider
 from agent_tui.run_folders import make_run_folder, sweep_run_folders
+from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import NoSandbox, Sandbox
 from agent_tui.sandbox.late import LateSandbox
 from agent_tui.sandbox.memo import remember_probe
 from agent_tui.sandbox.probe import probe
-from agent_tui.sessions.frames import active_path
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.redact import Redactor
-from agent_tui.sessions.store import CHECKPOINTS, Session, SessionStore
+from agent_tui.sessions.store import CHECKPOINTS, SessionStore
 from agent_tui.toolkit.context import ShellState, TodoList, ToolContext
 from agent_tui.toolkit.environment import WithoutVariables
 from agent_tui.toolkit.jobs import SessionJobs
@@ -60,6 +63,8 @@ from agent_tui.toolkit.tracker import FileTracker
 from agent_tui.toolkit.web import WebClient
 from agent_tui.wiring import loaded_settings
 
+NEEDS_PERSON = ("question", "exit_plan_mode")
+"""Tools that are not offered where nobody can answer."""
 PROJECT_TOOLS = Path(".agent-tui") / "tools"
 _CONNECT = (
     "No model is connected: the built-in offline one answers, it is no language model. "
@@ -71,7 +76,6 @@ _UNTRUSTED = "This project brings settings, tools or servers of its own. They do
 _UNTRUSTED_CHANGED = (
     "This project's own settings, tools or servers changed since you trusted them: /trust shows how."
 )
-_COPIED = "The session is open in another program; this is a copy of it."
 
 
 def load_sources(loaded: Loaded, workspace: Path, *, trusted: bool) -> tuple[CompositeSource, list[str]]:
@@ -124,7 +128,7 @@ def provider_spec(settings: Settings, paths: Paths) -> ProviderSpec:
         model=model.name,
         base_url=model.base_url,
         key_command=model.key_command,
-        key_file=paths.state / "keys.json",
+        key_file=paths.keys,
         fallbacks=model.fallback,
         pace_s=0.004 if os.environ.get("AGENT_TUI_TEST_PACE") is None else 0.0,
     )
@@ -172,7 +176,8 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     """Read settings, load tools, begin to look for a sandbox."""
     paths = user_paths()
     verdict = TrustStore(paths.state).verdict(workspace)
-    trusted = options.trust or verdict.trusted
+    accepted = options.trust or verdict.accepted
+    trusted = accepted or verdict.trusted
     loaded = loaded_settings(options, workspace, trusted=trusted)
     inputs = read_inputs(options, workspace)
     tools, notices = load_sources(loaded, workspace, trusted=trusted)
@@ -180,7 +185,8 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     sweep_run_folders()
     temp, outputs = make_run_folder(), make_run_folder()
     late = _sandbox(loaded.settings, workspace, paths, temp, visible=[paths.sessions, outputs])
-    sandbox = WithoutVariables(late, loaded.settings.shell.env_deny)
+    granted = GrantedSandbox(late, [path.resolve() for path in options.add_dirs])
+    sandbox = WithoutVariables(granted, loaded.settings.shell.env_deny)
     problems = [f"Settings: {problem}" for problem in loaded.problems]
     home = Path.home()
     skills = SkillLibrary(folders("skills", workspace=workspace, home=home, config=paths.config))
@@ -200,12 +206,16 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         loaded=loaded,
         tools=tools,
         sandbox=sandbox,
+        granted=granted,
+        refused_hosts=late.refused_hosts if isinstance(late, LateSandbox) else tuple,
         trusted=trusted,
+        accepted=accepted,
         temp=temp,
         outputs=outputs,
         close=lambda: _give_up(late, temp, outputs),
         skills=skills,
         agents=agents,
+        agent_faults=[str(fault) for fault in faults],
         web=WebClient(),
         notices=[*problems, *notices],
     )
@@ -239,13 +249,21 @@ def _sandbox(
 async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -> Core:
     """Build the core with its session open. Raises AgentTuiError."""
     ground = await asyncio.to_thread(make_ground, options, workspace)
+    if not with_screen:
+        ground = replace(ground, tools=ground.tools.without(NEEDS_PERSON))
     redactor = Redactor(_known_secrets())
     store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
     policy = make_policy(
         ground,
         session_id=record.id,
-        readable=[ground.paths.sessions, ground.temp, ground.outputs, *ground.skills.user_folders],
+        readable=[
+            ground.paths.sessions,
+            ground.temp,
+            ground.outputs,
+            *ground.skills.user_folders,
+            *(path.resolve() for path in options.add_dirs),
+        ],
     )
     desk = Desk()
     spec = provider_spec(ground.settings, ground.paths)
@@ -260,9 +278,21 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         builder.provider = provider
         return provider
 
+    def connect_first() -> list[str]:
+        """Connect the model; without its key the screen opens all the same, so that another can be chosen."""
+        try:
+            switch_to("")
+        except AuthError as error:
+            if not with_screen:
+                raise
+            missing = UnconnectedProvider(error, name=choice.provider, model=choice.model)
+            builder.provider = RetryingProvider(missing)
+            return [f"{error} Or choose another model with /model."]
+        return []
+
     kept = ground.outputs if options.ephemeral else ground.paths.sessions
     builder = SessionBuilder(ground, desk, policy, connect_to, kept / CHECKPOINTS)
-    await asyncio.to_thread(switch_to, "")
+    unconnected = await asyncio.to_thread(connect_first)
     session = await builder.open(record)
     keyless = choice.provider == "offline" and not spec.provider
     servers, news = await join_servers(
@@ -282,15 +312,41 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         connect=switch_to,
         store=store,
         policy=policy,
+        belongings=belongings(ground, policy),
         tools=ground.tools,
         sandbox=ground.sandbox,
         history=HistoryFile(ground.paths.history, redact=redactor),
         warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
-        notices=[*([_CONNECT] if keyless else []), *ground.notices, *opening, *news],
+        notices=[*([_CONNECT] if keyless else []), *unconnected, *ground.notices, *opening, *news],
         look_around=local_servers if keyless else None,
         persistent=not options.ephemeral,
         clean_up=ground.close,
         servers=servers,
+    )
+
+
+def belongings(ground: Ground, policy: Policy) -> Belongings:
+    """Give what the interface's house is made of."""
+
+    async def trust_changed(trusted: bool) -> list[str]:
+        files = rule_files(ground.paths, ground.workspace)
+        policy.book = await asyncio.to_thread(load_book, files, extra=ground.inputs.rules, trusted=trusted)
+        ground.tools.remove("project")
+        if not trusted:
+            return []
+        found = await asyncio.to_thread(load_tools, ground.workspace / PROJECT_TOOLS, source="project")
+        if found.tools:
+            ground.tools.add("project", ToolFileSource(found.tools, "project"))
+        return [f"A tool was left out: {failure}" for failure in found.failures]
+
+    return Belongings(
+        workspace=ground.workspace,
+        trust=TrustStore(ground.paths.state),
+        trusted_for_this_run=ground.options.trust,
+        trust_changed=trust_changed,
+        skills=ground.skills,
+        agents=ground.agent_types,
+        agent_faults=ground.agent_faults,
     )
 
 
@@ -311,30 +367,6 @@ def retry_teller(desk: Desk) -> Callable[[RetryNotice], Awaitable[None]]:
         )
 
     return tell
-
-
-def open_record(
-    store: SessionStore, options: RunOptions, workspace: Path, with_screen: bool
-) -> tuple[Session, list[str]]:
-    """Open the session that was asked for, or a new one. Raises SessionError."""
-    if options.ephemeral:
-        return store.ephemeral(workspace), []
-    wanted = options.resume or (store.latest(workspace) if options.continue_last else None)
-    if not wanted:
-        notices = ["There is no earlier session here; this is a new one."] if options.continue_last else []
-        return store.create(workspace, name=options.name), notices
-    try:
-        return store.open(store.find(wanted, workspace)), []
-    except SessionInUseError:
-        if not with_screen:
-            raise
-        return _copy(store, store.find(wanted, workspace), workspace), [_COPIED]
-
-
-def _copy(store: SessionStore, session_id: str, workspace: Path) -> Session:
-    """Open a copy of the path to the active entry of a session that another program holds."""
-    records = active_path(store.read(session_id).records)
-    return store.open(store.write_whole(workspace, records, origin=session_id))
 
 
 def _known_secrets() -> list[str]:

@@ -13,9 +13,11 @@ from agent_tui.agent.queue import MessageQueue
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.headless.approver import NobodyApprover
+from agent_tui.house import Belongings, SessionHouse
 from agent_tui.past import SessionPast
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
+from agent_tui.person_shell import PersonShell
 from agent_tui.protocol.errors import AgentTuiError, Overloaded, ProviderError, RateLimited, SessionError
 from agent_tui.protocol.events import Event, EventSink, Notice, TurnStarted, Usage
 from agent_tui.protocol.permissions import Approver, PermissionRequest, Verdict
@@ -65,6 +67,7 @@ class OpenSession:
     surroundings: Surroundings
     restored: Restored
     told: ToldOnce
+    shell: PersonShell
     shown: set[str] = field(default_factory=set[str])
 
     def new_notices(self) -> list[str]:
@@ -136,6 +139,7 @@ class Core:
         connect: ConnectTo,
         store: SessionStore,
         policy: Policy,
+        belongings: Belongings,
         tools: CompositeSource,
         sandbox: Sandbox,
         history: HistoryFile,
@@ -152,6 +156,7 @@ class Core:
         self._past = SessionPast(
             workspace=workspace, store=store, opened=lambda: self._session, reload=self._reload
         )
+        self._house = SessionHouse(belongings, lambda: self._session)
         self._open_session = open_session
         self._connect = connect
         self._store = store
@@ -250,6 +255,10 @@ class Core:
     @property
     def past(self) -> SessionPast:
         return self._past
+
+    @property
+    def house(self) -> SessionHouse:
+        return self._house
 
     @property
     def waits(self) -> bool:

@@ -20,6 +20,7 @@ from agent_tui.config.load import Loaded
 from agent_tui.config.paths import Paths
 from agent_tui.config.settings import Settings
 from agent_tui.core import Desk, OpenSession, ToldOnce
+from agent_tui.denial_offer import DenialOffers
 from agent_tui.executor.hooks import AfterCall, BeforeCall, HookChain
 from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.prepare import MakeContext
@@ -31,10 +32,12 @@ from agent_tui.inputs import Inputs
 from agent_tui.options import RunOptions
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
+from agent_tui.person_shell import PersonShell
 from agent_tui.protocol.events import Notice
 from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.providers.base import Provider
 from agent_tui.providers.retry import RetryingProvider
+from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox
 from agent_tui.sessions.restore import Restored, explain
 from agent_tui.sessions.store import Session
@@ -49,6 +52,7 @@ from agent_tui.toolkit.web import WebClient
 class Ground:
     """What stays the same while sessions come and go.
 
+    `trusted` is also true where the project brings no configuration; `accepted` only when a person trusts it.
     `temp` is /tmp of every command; `outputs` keeps full outputs where there is no session folder for them.
     """
 
@@ -59,12 +63,16 @@ class Ground:
     loaded: Loaded
     tools: CompositeSource
     sandbox: Sandbox
+    granted: GrantedSandbox
+    refused_hosts: Callable[[], Sequence[str]]
     trusted: bool
+    accepted: bool
     temp: Path
     outputs: Path
     close: Callable[[], None]
     skills: SkillLibrary
     agents: Sequence[AgentFile]
+    agent_faults: Sequence[str]
     web: WebClient
     notices: Sequence[str]
 
@@ -123,8 +131,9 @@ class SessionBuilder:
         restored = await asyncio.to_thread(lambda: record.restored(keep_pending=True))
         record.notices += explain(restored)
         world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
-        surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.trusted)
+        surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.accepted)
         hooks = NestedInstructions(lambda: surroundings.instructions)
+        offers = self._offers()
         checkpoints = Checkpoints(ground.workspace, self._checkpoint_folder)
         told = ToldOnce()
         plan = PlanReminder(self._policy, lambda: agent.history)
@@ -140,7 +149,7 @@ class SessionBuilder:
                     journal=record,
                     sink=desk.tell,
                     make_context=world.context,
-                    hooks=HookChain([hooks, TodosKept(record, world.todos.items)]),
+                    hooks=HookChain([hooks, TodosKept(record, world.todos.items), offers]),
                     locks=self._locks,
                 ),
                 checkpoints=checkpoints,
@@ -181,7 +190,7 @@ class SessionBuilder:
                 locks=self._locks,
                 environment=surroundings,
                 reminders=inside_reminder(self._policy),
-                hooks=hooks,
+                hooks=HookChain([hooks, offers]),
                 skills=skills,
             ),
             setting=_Setting(world, agent, record, self._connect),
@@ -195,6 +204,20 @@ class SessionBuilder:
             surroundings=surroundings,
             restored=restored,
             told=told,
+            shell=PersonShell(ground.tools, world.context, desk.tell, told.add),
+        )
+
+    def _offers(self) -> DenialOffers:
+        """Give what offers to open the sandbox; what earlier sessions opened is closed again."""
+        ground = self._ground
+        ground.granted.forget()
+        return DenialOffers(
+            sandbox=ground.granted,
+            policy=self._policy,
+            ask=lambda: self._desk.ask,
+            refused=ground.refused_hosts,
+            home=Path.home().resolve(),
+            own=ground.paths.own(),
         )
 
 

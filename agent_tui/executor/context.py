@@ -208,7 +208,8 @@ class ToolRoundCtx:
         """Let the hooks change the result; give it with what they add. A hook that fails withholds the result."""
         try:
             settled = await self._workers.run(
-                hooks.after(item.call, result, item.context), stop=None if self._atomic else self._stop
+                hooks.after(item.call, result, replace(item.context, confinement=item.confinement)),
+                stop=None if self._atomic else self._stop,
             )
         except (
             Exception

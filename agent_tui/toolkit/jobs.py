@@ -39,6 +39,11 @@ class _Job:
         fresh, self._fresh = self._fresh, HeadTail()
         return fresh.text(where=self.shell.log.path)
 
+    def tail(self, lines: int) -> str:
+        """Give the last `lines` lines of everything it printed."""
+        head, tail = self.shell.log.plain.ends()
+        return "\n".join((tail or head).splitlines()[-lines:])
+
     def view(self, output: str = "") -> JobView:
         """Show the job with `output` as what is new."""
         return JobView(
@@ -102,6 +107,10 @@ class SessionJobs:
 
     def running(self) -> Sequence[JobView]:
         return [job.view() for job in self._jobs.values() if job.end is None and not job.failure]
+
+    def all(self, *, tail_lines: int) -> Sequence[JobView]:
+        """List every job, oldest first, with the last lines it printed; what the model reads next stays unread."""
+        return [job.view(job.tail(tail_lines)) for job in self._jobs.values()]
 
     @contextmanager
     def in_foreground(self, call_id: str) -> Generator[asyncio.Event]:

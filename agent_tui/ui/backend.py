@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
     from agent_tui.protocol.replay import ReplayBlock
     from agent_tui.protocol.tools import TurnResult
     from agent_tui.toolkit.context import Ask
+    from agent_tui.ui.house import House
     from agent_tui.ui.past import Past
 
 ModeName = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
@@ -99,6 +100,11 @@ class Backend(Protocol):
     @property
     def past(self) -> Past:
         """The way back of the open session."""
+        ...
+
+    @property
+    def house(self) -> House:
+        """Trust, jobs, shell lines, lists of what there is."""
         ...
 
     @property

@@ -1,0 +1,141 @@
+"""The surroundings of the open session for the interface: trust, jobs, shell lines, and lists of what there is."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from agent_tui.agent.agent_types import AgentType
+from agent_tui.agent.instructions import load_instructions
+from agent_tui.extensions.skills import SkillLibrary
+from agent_tui.extensions.trust import Trust, TrustStore
+from agent_tui.person_shell import PersonShell
+from agent_tui.protocol.errors import ToolError
+from agent_tui.toolkit.context import JobView
+from agent_tui.toolkit.jobs import SessionJobs
+from agent_tui.ui.house import JobLine, Listing, TrustLine, TrustView
+
+TAIL_LINES = 5
+
+
+class Inside(Protocol):
+    """What the house needs of the open session."""
+
+    @property
+    def jobs(self) -> SessionJobs: ...
+
+    @property
+    def shell(self) -> PersonShell: ...
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """What stays the same while sessions come and go. `agents` are the sub-agents, `agent_faults` what is wrong.
+
+    `trust_changed` makes the project's rules and tools count, or not any more; it gives what could not be loaded.
+    """
+
+    workspace: Path
+    trust: TrustStore
+    trusted_for_this_run: bool
+    trust_changed: Callable[[bool], Awaitable[Sequence[str]]]
+    skills: SkillLibrary
+    agents: Callable[[], Sequence[AgentType]]
+    agent_faults: Sequence[str]
+
+
+class SessionHouse:
+    """Implements `ui.house.House` for whatever session is open."""
+
+    def __init__(self, belongings: Belongings, inside: Callable[[], Inside]) -> None:
+        self._own = belongings
+        self._inside = inside
+        self._in_force = belongings.trusted_for_this_run
+
+    async def trust(self) -> TrustView:
+        verdict = await asyncio.to_thread(self._own.trust.verdict, self._own.workspace)
+        return self._view(verdict)
+
+    def _view(self, verdict: Trust) -> TrustView:
+        return TrustView(
+            lines=tuple(TrustLine(i.kind, i.name, i.detail, i.file) for i in verdict.items),
+            digest=verdict.digest,
+            diff=verdict.diff,
+            accepted=verdict.accepted,
+            changed=verdict.changed,
+            in_force=self._in_force,
+            problem=verdict.problem,
+        )
+
+    async def accept_trust(self, digest: str) -> str:
+        try:
+            verdict = await asyncio.to_thread(self._own.trust.accept, self._own.workspace, digest=digest)
+        except OSError as error:
+            return f"The decision cannot be written: {error.strerror or error}. Nothing is trusted."
+        if not verdict.accepted:
+            why = verdict.problem or "it changed while it was shown"
+            return f"It is not trusted: {why}. /trust shows it as it is now."
+        failed = await self._own.trust_changed(True)
+        said = "This project's configuration is trusted as it is now. Its rules and tools count from here on, the rest from the next start."
+        return " ".join([said, *failed])
+
+    async def revoke_trust(self) -> str:
+        try:
+            was = await asyncio.to_thread(self._own.trust.revoke, self._own.workspace)
+        except OSError as error:
+            return f"The decision cannot be written: {error.strerror or error}."
+        if not was:
+            return "This project was not trusted."
+        await self._own.trust_changed(False)
+        return "This project is not trusted any more. Its rules and tools do not count from here on, the rest from the next start."
+
+    def jobs(self) -> Sequence[JobLine]:
+        return [_job(view) for view in self._inside().jobs.all(tail_lines=TAIL_LINES)]
+
+    async def end_job(self, job_id: str) -> str:
+        try:
+            view = await self._inside().jobs.kill(job_id)
+        except ToolError as error:
+            return str(error)
+        return f"{view.job_id} was ended ({_state(view)})."
+
+    def to_background(self) -> bool:
+        return self._inside().jobs.to_background()
+
+    async def run_shell(self, command: str, *, private: bool) -> None:
+        await self._inside().shell.run(command, private=private)
+
+    async def skills(self) -> Listing:
+        found = await asyncio.to_thread(self._own.skills.find)
+        rows = [
+            (skill.name, f"{skill.description} ({skill.origin}{'' if skill.for_model else ', yours only'})")
+            for skill in found.skills
+        ]
+        return Listing(tuple(rows), tuple(str(fault) for fault in found.faults))
+
+    async def agents(self) -> Listing:
+        rows = [(kind.name, kind.description) for kind in self._own.agents()]
+        return Listing(tuple(rows), tuple(self._own.agent_faults))
+
+    async def memory(self) -> Listing:
+        loaded = await asyncio.to_thread(load_instructions, self._own.workspace)
+        rows = [(str(file.path), f"{len(file.text.encode()):,} bytes") for file in loaded.files]
+        return Listing(tuple(rows), tuple(loaded.notices))
+
+    async def doctor(self) -> str:
+        from agent_tui.doctor import examine  # only /doctor needs it
+
+        checks = await asyncio.to_thread(examine, self._own.workspace)
+        width = max(len(check.name) for check in checks)
+        return "\n".join(f"{'✓' if c.ok else '!'} {c.name:<{width}}  {c.text}" for c in checks)
+
+
+def _job(view: JobView) -> JobLine:
+    return JobLine(view.job_id, view.command, _state(view), view.running, view.output)
+
+
+def _state(view: JobView) -> str:
+    if view.running:
+        return "running"
+    return "failed" if view.exit_code is None else f"exit code {view.exit_code}"

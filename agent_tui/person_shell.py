@@ -1,0 +1,96 @@
+"""Runs the person's own shell lines: the bash tool in the sandbox, shown like a call, without a question."""
+
+import asyncio
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from agent_tui.agent.notes import CLOSE
+from agent_tui.executor.prepare import MakeContext
+from agent_tui.protocol.errors import ToolError
+from agent_tui.protocol.events import Event, ToolFinished, ToolOutput, ToolStarted
+from agent_tui.protocol.tools import ToolResult
+from agent_tui.toolkit.source import ToolSource
+from agent_tui.toolkit.text import display_text
+
+BASH = "bash"
+MAX_TIMEOUT_MS = 600_000
+
+
+class PersonShell:
+    """Shell lines of one session. `say` gets their events, `tell` what the model is to know."""
+
+    def __init__(
+        self,
+        tools: ToolSource,
+        make_context: MakeContext,
+        say: Callable[[Event], Awaitable[None]],
+        tell: Callable[[str], None],
+    ) -> None:
+        self._tools = tools
+        self._make_context = make_context
+        self._say = say
+        self._tell = tell
+
+    async def run(self, command: str, *, private: bool) -> None:
+        """Run `command` to its end. Raises ToolError when there is no bash tool.
+
+        A cancelled caller ends it; what it printed until then is shown and told like any other.
+        """
+        if not self._tools.owns(BASH):
+            raise ToolError("The bash tool is switched off in this run, and a shell line is one.")
+        call_id = f"shell-{secrets.token_hex(4)}"
+        arguments = json.dumps({"command": command, "timeout": MAX_TIMEOUT_MS})
+        name, title = ("!!" if private else "!"), self._tools.title(BASH, arguments)
+        printed: list[str] = []
+
+        async def report(text: str) -> None:
+            printed.append(text)
+            await self._say(ToolOutput(turn_id="", call_id=call_id, text=text))
+
+        ctx = replace(self._make_context(call_id, ""), report=report)
+        await self._say(
+            ToolStarted(
+                turn_id="",
+                call_id=call_id,
+                tool=BASH,
+                display_name=name,
+                title=title,
+                arguments_json=arguments,
+            )
+        )
+        started = time.monotonic()
+        cancelled = False
+        try:
+            result = await self._tools.execute(BASH, arguments, ctx)
+        except ToolError as error:
+            result = ToolResult.error(str(error))
+        except asyncio.CancelledError:
+            cancelled = True
+            result = ToolResult.error("".join(printed) + "\n(ended by the person)")
+        display = (
+            display_text(result.output)
+            if cancelled or "exit_code" not in result.data
+            else self._tools.show(BASH, arguments, result)
+        )
+        await self._say(
+            ToolFinished(
+                turn_id="",
+                call_id=call_id,
+                tool=BASH,
+                display_name=name,
+                title=title,
+                is_error=result.is_error,
+                output=result.output,
+                display=display,
+                elapsed_s=time.monotonic() - started,
+                effect="cancelled" if cancelled else "ran",
+            )
+        )
+        if not private:
+            said = f"The person ran a shell line of their own:\n{command}\nIts output:\n{result.output}"
+            self._tell(said.replace(CLOSE, CLOSE.replace("/", "\\/")))
+        if cancelled:
+            raise asyncio.CancelledError
