@@ -87,12 +87,22 @@ class Rows(ScrollView):
         return [row.plain for row in self._rows]
 
     def set_rows(self, rows: Sequence[Content], *, cursor: int | None = None) -> None:
-        """Replace all rows; the cursor stays where it is as far as it can."""
+        """Replace all rows; the cursor stays where it is as far as it can. Rows that look the same are not drawn."""
+        old, old_cursor = self._rows, self._cursor
         self._rows = list(rows)
         wanted = self._cursor if cursor is None else cursor
         self._cursor = min(max(wanted, 0), len(self._rows) - 1)
-        self.virtual_size = Size(0, len(self._rows))
-        self.refresh()
+        if len(old) == len(self._rows):
+            changed = [
+                at for at, (was, now) in enumerate(zip(old, self._rows, strict=True)) if not _same(was, now)
+            ]
+            if old_cursor != self._cursor:
+                changed += [old_cursor, self._cursor]
+            for index in changed:
+                self._refresh_row(index)
+        else:
+            self.virtual_size = Size(0, len(self._rows))
+            self.refresh()
         self.call_after_refresh(self._show_cursor)
 
     def set_row(self, index: int, row: Content) -> None:
@@ -172,3 +182,8 @@ class Rows(ScrollView):
             event.stop()
             self.move_to(index)
             self.post_message(self.Chosen(self, index))
+
+
+def _same(one: Content, other: Content) -> bool:
+    """Tell whether two rows look alike; `==` compares the text alone."""
+    return one.plain == other.plain and one.spans == other.spans

@@ -91,7 +91,8 @@ def settled_words(row: Row) -> str:
 
 def group_row(group: PermissionGroup, round_: Round, total: int) -> Content:
     """Draw one joined permission: state, pattern, how many calls need it."""
-    mark, style = _group_mark(group, round_)
+    made = _group_decisions(group, round_)
+    mark, style = _group_mark(group, made)
     count = len(group.calls)
     many = f"  ×{count}" if total > 1 or count > 1 else ""
     risk = ("  HIGH", "bold $error") if group.risk is Risk.HIGH else ("", "")
@@ -100,7 +101,7 @@ def group_row(group: PermissionGroup, round_: Round, total: int) -> Content:
         group_label(group),
         (many, "$accent"),
         risk,
-        (_group_scope(group, round_), "$muted"),
+        (_group_scope(made), "$muted"),
     )
 
 
@@ -122,20 +123,19 @@ def _group_decisions(group: PermissionGroup, round_: Round) -> list[tuple[Decisi
     return found
 
 
-def _group_mark(group: PermissionGroup, round_: Round) -> tuple[str, str]:
-    made = {decision for decision, _ in _group_decisions(group, round_)}
-    if len(_group_decisions(group, round_)) < len(group.members):
+def _group_mark(group: PermissionGroup, made: Sequence[tuple[Decision, Scope]]) -> tuple[str, str]:
+    decisions = {decision for decision, _ in made}
+    if len(made) < len(group.members):
         return _MARKS["partial" if made else "open"]
-    if made == {Decision.ALLOW}:
+    if decisions == {Decision.ALLOW}:
         return _MARKS["allowed"]
-    return _MARKS["denied"] if made == {Decision.DENY} else _MARKS["partial"]
+    return _MARKS["denied"] if decisions == {Decision.DENY} else _MARKS["partial"]
 
 
-def _group_scope(group: PermissionGroup, round_: Round) -> str:
-    scopes = [scope for _, scope in _group_decisions(group, round_)]
-    if not scopes:
+def _group_scope(made: Sequence[tuple[Decision, Scope]]) -> str:
+    if not made:
         return ""
-    return f"  {SCOPE_WORDS[max(scopes, key=list(Scope).index)]}"
+    return f"  {SCOPE_WORDS[max((scope for _, scope in made), key=list(Scope).index)]}"
 
 
 def headline(round_: Round, width: int) -> Content:

@@ -92,6 +92,11 @@ class Row:
         return max((one.scope for one in self.decisions.values()), key=order.index, default=Scope.ONCE)
 
     @property
+    def look(self) -> tuple[object, ...]:
+        """Everything that can change about it, to be compared."""
+        return (tuple(self.decisions.values()), self.bare, self.feedback, self.edited is None, self.hunks)
+
+    @property
     def hunk_count(self) -> int:
         """How many hunks of its change can be chosen separately; 0 for none."""
         preview = self.request.preview
@@ -127,6 +132,7 @@ class Round:
         self.grouper = grouper
         self._clock = clock
         self._places: dict[str, int] = {}
+        self._by_id: dict[str, Row] = {}
 
     def append(
         self,
@@ -144,6 +150,7 @@ class Round:
         for call_id in (*order, *(request.call_id for request in requests)):
             self._places.setdefault(call_id, len(self._places))
         self.rows += [Row(request, answered, now) for request in requests]
+        self._by_id = {row.call_id: row for row in self.rows}
         self.settled += [Row(request, answered, now, is_settled=True) for request in settled]
 
     def listed(self) -> list[Row]:
@@ -154,12 +161,13 @@ class Round:
         """Take rows out, answered or not; with the last of a caller what was settled beside them."""
         ids = set(call_ids)
         self.rows = [row for row in self.rows if row.call_id not in ids]
+        self._by_id = {row.call_id: row for row in self.rows}
         callers = {id(row.answered) for row in self.rows}
         self.settled = [row for row in self.settled if id(row.answered) in callers]
 
     def find(self, call_id: str) -> Row | None:
-        """Give the row of a call."""
-        return next((row for row in self.rows if row.call_id == call_id), None)
+        """Give the row of a call that waits."""
+        return self._by_id.get(call_id)
 
     def answers(self, call_ids: Sequence[str]) -> Mapping[str, Verdict]:
         """Give the verdicts of rows that were sent; a call without one is denied."""

@@ -72,6 +72,7 @@ class ApprovalScreen(Dialog[None]):
         self._side_by_side: bool | None = None
         self._full = self._why = self._sure = self._drawable = False
         self._shown = Shown([], [])
+        self._seen: Look | None = None
         self._face = Face(keys)
         self._writer = Writer(self._face, round_)
         self._gate = Gate(self._face, round_, keys, clock=clock, grace_s=grace_s)
@@ -145,8 +146,10 @@ class ApprovalScreen(Dialog[None]):
             return
         row.looked_at = True
         lines = preview.why(row) if self._why else None
-        look = Look(self._control.palette_now(), self._side_by_side)
-        sources = preview_sources(row, lines, self.round, look)
+        palette = self._control.palette_now()
+        if self._seen is None or not self._seen.same(palette, self._side_by_side):
+            self._seen = Look(palette, self._side_by_side)
+        sources = preview_sources(row, lines, self.round, self._seen)
         self._face.pane.show(sources.all, needed=sources.needed, start=sources.start, keep_place=keep_place)
         self.call_after_refresh(self._fit)
 
@@ -352,19 +355,21 @@ class ApprovalScreen(Dialog[None]):
             self.round.send_decided()
             return
         self._draw()
-        if self._shown.pane == "calls":
-            self._focus_undecided()
-        self._show_row(keep_place=True)
+        moved = self._shown.pane == "calls" and self._focus_undecided()
+        if not moved:  # where the cursor came to is shown by its own message
+            self._show_row(keep_place=True)
         if not self.round.counts()[2]:
             submit = self.keys.hint("approval", "submit")
             self._face.say(f"All decided. {submit} runs what is allowed.")
 
-    def _focus_undecided(self) -> None:
+    def _focus_undecided(self) -> bool:
         at = max(self._face.calls.cursor, 0)
         indexes = [*range(at, len(self._shown.order)), *range(at)]
         target = next((index for index in indexes if not self._shown.order[index].is_decided), None)
-        if target is not None:
-            self._face.calls.move_to(target)
+        if target is None or target == self._face.calls.cursor:
+            return False
+        self._face.calls.move_to(target)
+        return True
 
     def _toggle(self) -> None:
         rows = self._targets()

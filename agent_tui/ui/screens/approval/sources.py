@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from textual.content import Content
 from textual.strip import Strip
@@ -46,12 +46,27 @@ class DiffSource:
         return self._body.strips(y, y + 1)[0]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Look:
-    """How diffs are drawn; `side_by_side` None leaves it to the width."""
+    """How diffs are drawn; `side_by_side` None leaves it to the width. Keeps what was drawn."""
 
     palette: Palette
     side_by_side: bool | None = None
+    drawn: dict[Row, DiffSource] = field(default_factory=dict[Row, "DiffSource"])
+
+    def same(self, palette: Palette, side_by_side: bool | None) -> bool:
+        """Tell whether it is still right."""
+        return palette is self.palette and side_by_side == self.side_by_side
+
+    def diff(self, row: Row) -> DiffSource:
+        """Give the diff of a change."""
+        found = self.drawn.get(row)
+        if found is None:
+            path = row.request.preview.path if row.request.preview is not None else ""
+            text = preview.diff_of(row)
+            found = DiffSource(text, self.palette, path=path, side_by_side=self.side_by_side)
+            self.drawn[row] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -77,18 +92,13 @@ def preview_sources(row: Row, instead: Sequence[Content] | None, round_: Round, 
     after = TextSource(preview.after_diff(row))
     shares = edits_of_one_file(row, round_.listed())
     if len(shares) < 2:
-        return Sources([above, _diff(row, look), after, below], 3)
+        return Sources([above, look.diff(row), after, below], 3)
     parts: list[Source] = [above]
     own = 0
     for number, share in enumerate(shares, start=1):
         own = len(parts) if share is row else own
         parts += [
             TextSource([share_line(share, number, len(shares), is_own=share is row)]),
-            _diff(share, look),
+            look.diff(share),
         ]
     return Sources([*parts, after, below], own + 2, own if own > 1 else 0)
-
-
-def _diff(row: Row, look: Look) -> DiffSource:
-    path = row.request.preview.path if row.request.preview is not None else ""
-    return DiffSource(preview.diff_of(row), look.palette, path=path, side_by_side=look.side_by_side)
