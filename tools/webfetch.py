@@ -28,6 +28,8 @@ DEFAULT_TIMEOUT_S = 30
 MAX_TIMEOUT_S = 120
 OUTPUT_LIMIT_CHARS = 50_000
 EXCERPT_CHARS = 500
+LABELS_LIMIT = 5
+LABEL_LIMIT_CHARS = 24
 CALL_TIMEOUT_S = 150  # the limits above are this tool's own; converting comes on top
 
 
@@ -93,6 +95,12 @@ def _shown_kind(page: FetchedPage, kind: str, wanted: str) -> str:
     return "text"
 
 
+def _tells_too_much(host: str) -> bool:
+    """Tell whether a mere look-up of the name could carry data to whoever answers for it."""
+    labels = host.split(".")
+    return len(labels) > LABELS_LIMIT or any(len(label) > LABEL_LIMIT_CHARS for label in labels)
+
+
 class Webfetch(Tool[WebfetchParams]):
     name = "webfetch"
     description = (
@@ -117,6 +125,17 @@ class Webfetch(Tool[WebfetchParams]):
                 reason=f"fetches from {url.host}",
             ),
         )
+
+    async def preview(self, params: WebfetchParams, ctx: ToolContext) -> DisplayResult | None:
+        url = check_url(params.url)
+        lines = [f"GET {url.text}", f"Host {url.host}"]
+        if ctx.web is None:
+            return display_text("\n".join(lines))
+        if _tells_too_much(url.host):
+            lines.append("The name is unusually long; it is not looked up before you allow the call.")
+        else:
+            lines += [f"  at {address}" for address in await ctx.web.addresses(params.url)]
+        return display_text("\n".join([*lines, f"Given to the model as {params.format}"]))
 
     async def run(self, params: WebfetchParams, ctx: ToolContext) -> ToolResult:
         if ctx.web is None:

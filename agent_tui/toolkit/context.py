@@ -167,6 +167,13 @@ class Web(Protocol):
         """Fetch with the address guard at every hop. Raises ToolError."""
         ...
 
+    async def addresses(self, url: str) -> Sequence[str]:
+        """Look the host of `url` up and hold it to what was found, so that a later `get` dials what was shown.
+
+        Raises ToolError when the address may not be dialled.
+        """
+        ...
+
     async def post_json(
         self, url: str, *, body: str, headers: Sequence[tuple[str, str]], timeout_s: float
     ) -> str:

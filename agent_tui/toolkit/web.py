@@ -28,6 +28,7 @@ CACHE_S = 15 * 60
 CACHE_LIMIT_BYTES = 32 << 20
 REDIRECT_LIMIT = 5
 MAX_TIMEOUT_S = 120.0
+LOOKUP_LIMIT_S = 5.0
 # A key goes nowhere but to its own service; a search address of one's own is the person's choice, wherever it is.
 KEY_HOSTS: Mapping[str, str] = {
     "EXA_API_KEY": "api.exa.ai",
@@ -46,6 +47,12 @@ class NotConfigured(ToolError):
 @dataclass(frozen=True)
 class _Cached:
     page: FetchedPage
+    at: float
+
+
+@dataclass(frozen=True)
+class _Shown:
+    addresses: tuple[str, ...]
     at: float
 
 
@@ -70,6 +77,27 @@ class WebClient:
         self._clock = clock
         self._tls = tls
         self._cache: OrderedDict[str, _Cached] = OrderedDict()
+        self._shown: dict[tuple[str, int], _Shown] = {}
+
+    async def addresses(self, url: str) -> Sequence[str]:
+        """Give the addresses of the host, which `get` dials for a quarter of an hour. Raises ToolError."""
+        checked = check_url(url)
+        try:
+            async with asyncio.timeout(LOOKUP_LIMIT_S):
+                found = await allowed_addresses(checked, resolver=self._resolver, allows=self._allows)
+        except TimeoutError as error:
+            raise ToolError(
+                f"The host {checked.host!r} was not found within {LOOKUP_LIMIT_S:g} s."
+            ) from error
+        self._shown[checked.host, checked.port] = _Shown(tuple(found), self._clock())
+        return found
+
+    async def _dialled(self, url: WebUrl, allows: AddressPolicy) -> Sequence[str]:
+        """Give the addresses a person was shown, else look them up. Raises ToolError."""
+        shown = self._shown.get((url.host, url.port))
+        if shown is not None and self._clock() - shown.at < CACHE_S:
+            return shown.addresses
+        return await allowed_addresses(url, resolver=self._resolver, allows=allows)
 
     async def get(self, url: str, *, timeout_s: float) -> FetchedPage:
         """Fetch a page by GET. A redirect to another host is not followed: `status` is 3xx and `url` where it leads.
@@ -157,7 +185,7 @@ class WebClient:
         body: bytes = b"",
         allows: AddressPolicy | None = None,
     ) -> RawResponse:
-        addresses = await allowed_addresses(url, resolver=self._resolver, allows=allows or self._allows)
+        addresses = await self._dialled(url, allows or self._allows)
         tls = self._tls = self._tls or await asyncio.to_thread(_default_tls)
         return await send(
             url, addresses, method=method, headers={"user-agent": _AGENT, **headers}, body=body, tls=tls

@@ -72,6 +72,10 @@ class ToolWorld:
         tool = own_tools()[tool_name]
         return list(tool.permissions(tool.params_type.model_validate(arguments), self.ctx))
 
+    async def preview(self, tool_name: str, /, **arguments: Any) -> DisplayResult | None:
+        tool = own_tools()[tool_name]
+        return await tool.preview(tool.params_type.model_validate(arguments), self.ctx)
+
     def shown(self, tool_name: str, result: ToolResult, /, **arguments: Any) -> DisplayResult:
         tool = own_tools()[tool_name]
         return tool.display.display_content(tool.params_type.model_validate(arguments), result)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.display import ResultContentType
+from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.permissions import PermissionKind
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.web import CACHE_S, WebClient
@@ -399,3 +400,43 @@ async def test_panel_shows_the_kind_of_the_page(world: ToolWorld) -> None:
     assert not shown.content.startswith("http")
     assert world.shown("webfetch", data, url="http://x.test/").content_type is ResultContentType.JSON
     assert world.summary("webfetch", page, url="http://x.test/") == "[WebFetch: http://x.test/ (200)]"
+
+
+async def test_the_preview_shows_the_address_and_that_very_address_is_dialled(workspace: Path) -> None:
+    names = FakeNames()
+    made = make_world(workspace)
+    made.ctx.web = WebClient(resolver=names, allows=loopback, variables={})
+    async with running({"/": response(b"hello")}) as site:
+        shown = await made.preview("webfetch", url=site.url())
+        names.answers["site.test"] = ["203.0.113.9"]
+        result = await made.run("webfetch", url=site.url())
+
+    assert shown is not None
+    assert (
+        shown.content == f"GET {site.url()}\nHost site.test\n  at 127.0.0.1\nGiven to the model as markdown"
+    )
+    assert text_of(result) == "hello"
+    assert names.asked == ["site.test"]
+
+
+async def test_the_preview_of_a_private_address_says_that_the_call_cannot_work(workspace: Path) -> None:
+    made = make_world(workspace)
+    made.ctx.web = WebClient(resolver=FakeNames(inside_test=["10.0.0.7"]), variables={})
+
+    with pytest.raises(ToolError, match=r"leads to 10\.0\.0\.7"):
+        await made.preview("webfetch", url="http://inside.test/")
+
+
+@pytest.mark.parametrize("host", ["c2VjcmV0IGtleSBvZiB0aGUgcHJvamVjdA.evil.test", "a.b.c.d.evil.test"])
+async def test_a_name_that_could_carry_data_is_not_looked_up_before_it_is_allowed(
+    workspace: Path, host: str
+) -> None:
+    names = FakeNames()
+    made = make_world(workspace)
+    made.ctx.web = WebClient(resolver=names, variables={})
+
+    shown = await made.preview("webfetch", url=f"https://{host}/")
+
+    assert shown is not None
+    assert "not looked up before" in shown.content
+    assert names.asked == []
