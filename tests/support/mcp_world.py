@@ -8,7 +8,9 @@ from pathlib import Path
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.guest import Desk
-from agent_tui.extensions.mcp.servers import Servers
+from agent_tui.extensions.mcp.server import Pace
+from agent_tui.extensions.mcp.servers import Servers, ServerStatus
+from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.testing import make_context
 
@@ -39,13 +41,13 @@ class World:
 
     def publish(self) -> list[str]:
         news = self.servers.publish(self.tools)
-        self.notices += news
-        return news
+        self.notices += [entry.text for entry in news]
+        return [entry.text for entry in news]
 
-    async def call(self, name: str, args_json: str = "{}", ctx: ToolContext | None = None):  # noqa: ANN201
+    async def call(self, name: str, args_json: str = "{}", ctx: ToolContext | None = None) -> ToolResult:
         return await self.tools.execute(name, args_json, ctx or self.context())
 
-    def status(self, name: str = "tiny"):  # noqa: ANN201
+    def status(self, name: str = "tiny") -> ServerStatus:
         return next(status for status in self.servers.statuses() if status.name == name)
 
     async def until(self, truth: Callable[[], bool], *, limit_s: float = 20.0) -> None:
@@ -66,7 +68,7 @@ async def world(
         specs,
         desk=Desk(roots=(workspace.resolve(),), **(desk or {})),  # type: ignore[arg-type]
         state_dir=workspace.parent / "state",
-        restart_after_s=0.05,
+        pace=Pace(restart_s=0.05, settle_s=0.05, calm_s=0.3, ping_s=0.5),
     )
     servers.start()
     here = World(servers, CompositeSource(), workspace, [])

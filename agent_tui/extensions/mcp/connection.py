@@ -155,8 +155,9 @@ class Connection:
         if error.code == types.CONNECTION_CLOSED and not status:
             return ConnectionGone(error.message)
         if status == 404:
-            self._dispatcher.close()  # the session is over: a new one must be opened
-            return ConnectionGone("the server ended the session")
+            self._way.ended = "ended the session"
+            self._dispatcher.close()  # a new session must be opened
+            return ConnectionGone(self._way.ended)
         words = one_line(error.message, limit_chars=2_000) or "no reason given"
         return RequestFailed(f"{words} (HTTP {status})" if status >= 400 else words, code=error.code)
 

@@ -28,11 +28,22 @@ RESTARTS = 5
 FIRST_TRIES = 2
 STEADY_AFTER_S = 60.0
 MAX_DELAY_S = 30.0
-DEBOUNCE_S = 0.3
-CALM_S = 3.0
-PING_S = 5.0
 WAIT_FOR_RESTART_S = 15.0
 _LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How patient we are, in seconds.
+
+    A server that ended starts again after `restart_s`, twice that, and so on. A list that changed is read again after
+    `settle_s`, but at most every `calm_s`. A server that let a call run out of time has `ping_s` for a sign of life.
+    """
+
+    restart_s: float = 1.0
+    settle_s: float = 0.3
+    calm_s: float = 3.0
+    ping_s: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Server:
         pins: PinStore,
         pin_key: str,
         on_change: Callable[[], None],
-        restart_after_s: float = 1.0,
+        pace: Pace,
     ) -> None:
         self.spec = spec
         self.legal_name = legal_name
@@ -76,7 +87,7 @@ class Server:
         self._pins = pins
         self._pin_key = pin_key
         self._on_change = on_change
-        self._restart_after_s = restart_after_s
+        self._pace = pace
         self._connection: Connection | None = None
         self._nudge = asyncio.Event()
         self._stirred = asyncio.Condition()
@@ -111,7 +122,7 @@ class Server:
                 failures = 0
             else:
                 await self._become("restarting", str(fault))
-                await self._until_wanted(min(self._restart_after_s * 2 ** (failures - 1), MAX_DELAY_S))
+                await self._until_wanted(min(self._pace.restart_s * 2 ** (failures - 1), MAX_DELAY_S))
 
     async def _live_once(self) -> ServerFault:
         """Start, serve until the end, and say why it ended."""
@@ -187,7 +198,7 @@ class Server:
         """Ask a server that let a call run out of time for a sign of life. Raises ServerFault."""
         self._suspect = False
         try:
-            async with asyncio.timeout(PING_S):
+            async with asyncio.timeout(self._pace.ping_s):
                 await connection.ping()
         except TimeoutError as error:
             raise ServerFault("does not answer any more") from error
@@ -198,8 +209,8 @@ class Server:
 
     async def _list_again(self, connection: "Connection") -> None:
         """List anew after a pause, so that a burst of announcements costs one request."""
-        calm = time.monotonic() - self._listed_at > CALM_S * 2
-        await asyncio.sleep(DEBOUNCE_S if calm else CALM_S)
+        rest_s = self._pace.calm_s - (time.monotonic() - self._listed_at)
+        await asyncio.sleep(max(self._pace.settle_s, rest_s))
         self._relist = False
         try:
             async with asyncio.timeout(self.spec.start_s):

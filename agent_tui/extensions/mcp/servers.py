@@ -21,7 +21,7 @@ from agent_tui.extensions.mcp.offers import (
 )
 from agent_tui.extensions.mcp.pins import ChangedTool, PinStore
 from agent_tui.extensions.mcp.plain import one_line
-from agent_tui.extensions.mcp.server import Server, State
+from agent_tui.extensions.mcp.server import Pace, Server, State
 from agent_tui.extensions.mcp.source import McpSource
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.text import count
@@ -89,11 +89,11 @@ class Servers:
         desk: Desk,
         state_dir: Path,
         on_change: Callable[[], None] = lambda: None,
-        restart_after_s: float = 1.0,
+        pace: Pace | None = None,
     ) -> None:
         self._desk = desk
         self._pins = PinStore(state_dir)
-        self._restart_after_s = restart_after_s
+        self._pace = pace or Pace()
         self._started = False
         self.on_change = on_change
         self._running: dict[str, _Running] = {}
@@ -154,7 +154,7 @@ class Servers:
                     pins=self._pins,
                     pin_key=self._pin_key(spec),
                     on_change=self._changed,
-                    restart_after_s=self._restart_after_s,
+                    pace=self._pace,
                 )
                 self._running[spec.name] = _Running(server, McpSource(server))
 

@@ -108,6 +108,8 @@ class StdioServer:
                 await self._stop(process)
                 for task in tasks:
                     task.cancel()
+                await asyncio.wait(tasks)
+                await _drain(process)
 
     async def _start(self) -> asyncio.subprocess.Process:
         """Raises ServerFault."""
@@ -238,6 +240,15 @@ async def _exited(process: asyncio.subprocess.Process, limit_s: float) -> bool:
             return False
         await asyncio.sleep(0.01)
     return True
+
+
+async def _drain(process: asyncio.subprocess.Process) -> None:
+    """Read what is left in the pipes of a process that is gone: only at their end asyncio closes them."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_TERM_GRACE_S):
+            for stream in (process.stdout, process.stderr):
+                while stream is not None and await stream.read(_CHUNK_BYTES):
+                    pass
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

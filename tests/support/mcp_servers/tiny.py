@@ -81,8 +81,11 @@ def tools(mode, params):
         listed = [tool(name, schema=schema) for name, schema in schemas.items()]
         return {"tools": [*listed, {"name": "null", "inputSchema": None}, 7, {"nope": 1}, ECHO]}
     if mode == "changing":
-        words = open(sys.argv[2]).read()
+        with open(sys.argv[2]) as file:
+            words = file.read()
         return {"tools": [tool("echo", words), tool("steady")]}
+    if mode == "kinds":
+        return {"tools": [tool("kinds"), tool("long")]}
     if mode == "list-changed":
         return {"tools": [ECHO, *([tool("late")] if STATE["called"] else [])]}
     if mode == "shrinking":

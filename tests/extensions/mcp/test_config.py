@@ -1,0 +1,242 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_tui.extensions.mcp.commands import Setup, main
+from agent_tui.extensions.mcp.config import ConfigFiles, Found, find_servers, project_places
+from tests.support.mcp_world import SCRIPTS
+
+
+def found(user: Path, *, environ: dict[str, str] | None = None, **more: object) -> Found:
+    return find_servers(ConfigFiles(user=user, **more), environ=environ or {})  # type: ignore[arg-type]
+
+
+def written(path: Path, servers: object) -> Path:
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return path
+
+
+def test_servers_of_the_user_and_of_the_project_are_read(tmp_path: Path) -> None:
+    user = tmp_path / "config.toml"
+    user.write_text(
+        '[ui]\ntheme = "dark"\n[mcp.servers.one]\ncommand = "one"\nargs = ["-x"]\ntimeout_s = 5\n'
+    )
+    project = written(
+        tmp_path / ".mcp.json",
+        {"two": {"url": "https://u:p@two.example/mcp?key=1"}, "off": {"command": "c", "disabled": True}},
+    )
+
+    one, two, off = found(user, project=[project]).servers
+
+    assert (one.name, one.origin, one.transport, one.target, one.call_s) == (
+        "one",
+        "user",
+        "stdio",
+        "one -x",
+        5.0,
+    )
+    assert (two.origin, two.transport, two.target) == ("project", "http", "https://two.example/mcp")
+    assert not off.enabled
+
+
+def test_variables_are_put_in_place(tmp_path: Path) -> None:
+    file = written(
+        tmp_path / ".mcp.json",
+        {
+            "a": {
+                "command": "${BIN:-python}",
+                "args": ["${DIR}/x", "${EMPTY:-d}", "$HOME", "${NOTHING:-}"],
+                "env": {"T": "${TOKEN}", "N": 1},
+            },
+            "b": {"url": "http://x/${MISSING}"},
+        },
+    )
+
+    a, b = found(tmp_path / "none", project=[file], environ={"DIR": "/d", "TOKEN": "t", "EMPTY": ""}).servers
+
+    assert (a.command, a.args, a.env) == ("python", ("/d/x", "d", "$HOME", ""), {"T": "t", "N": "1"})
+    assert b.problem == "the environment variable MISSING is not set"
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({}, "exactly one of command and url"),
+        ({"command": "a", "url": "http://x"}, "exactly one of command and url"),
+        ({"command": "a", "type": "http"}, "does not fit"),
+        ({"url": "http://x", "type": "pigeon"}, "does not fit"),
+        ({"url": "file:///etc/passwd"}, "must begin with http"),
+        ({"command": ["a"]}, "command: "),
+        ({"command": "a", "timeout_s": -1}, "timeout_s: "),
+        ("a", "valid dictionary"),
+    ],
+)
+def test_a_server_that_is_written_down_wrongly_costs_only_itself(
+    tmp_path: Path, entry: object, problem: str
+) -> None:
+    bad, good = found(
+        tmp_path / "none", project=[written(tmp_path / "m.json", {"bad": entry, "good": {"command": "c"}})]
+    ).servers
+
+    assert problem in bad.problem
+    assert good.problem == ""
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": 3}', "\xff", "[" * 100_000])
+def test_a_file_that_cannot_be_read_is_a_problem(tmp_path: Path, text: str) -> None:
+    file = tmp_path / ".mcp.json"
+    file.write_bytes(text.encode("latin-1"))
+
+    result = found(tmp_path / "none", project=[file])
+
+    assert result.servers == ()
+    assert len(result.problems) == 1
+    assert str(file) in result.problems[0]
+
+
+def test_a_projects_server_takes_no_name_of_the_users(tmp_path: Path) -> None:
+    user = tmp_path / "config.toml"
+    user.write_text('[mcp.servers.git]\ncommand = "mine"\n')
+    project = written(tmp_path / ".mcp.json", {"git": {"command": "theirs"}})
+
+    result = found(user, project=[project])
+
+    assert [server.command for server in result.servers] == ["mine"]
+    assert "has one of that name" in result.problems[0]
+
+
+def test_given_servers_come_first_and_strictly_alone(tmp_path: Path) -> None:
+    user = tmp_path / "config.toml"
+    user.write_text('[mcp.servers.a]\ncommand = "user"\n[mcp.servers.b]\ncommand = "user"\n')
+    given = ['{"mcpServers": {"a": {"command": "flag"}}}']
+
+    assert [(s.name, s.command) for s in found(user, given=given).servers] == [("a", "flag"), ("b", "user")]
+    assert [s.name for s in found(user, given=given, strict=True).servers] == ["a"]
+    assert "there is no such file" in found(user, given=[str(tmp_path / "no.json")]).problems[0]
+
+
+def test_the_project_ends_at_its_git_root(tmp_path: Path) -> None:
+    root = tmp_path / "repo"
+    inner = root / "a"
+    inner.mkdir(parents=True)
+    (root / ".git").mkdir()
+
+    places = [place.relative_to(tmp_path) for place in project_places(inner, home=tmp_path)]
+
+    assert places[:2] == [Path("repo/a/.mcp.json"), Path("repo/.mcp.json")]
+    assert all(place.parts[0] == "repo" for place in places)
+
+
+class Shell:
+    def __init__(self, tmp_path: Path) -> None:
+        self.workspace = tmp_path / "proj"
+        self.workspace.mkdir()
+        self.user = tmp_path / "config" / "config.toml"
+        self.state = tmp_path / "state"
+
+    def __call__(self, *words: str) -> int:
+        def setup(_cwd: Path) -> Setup:
+            files = ConfigFiles(user=self.user, project=[self.workspace / ".mcp.json"])
+            return Setup(self.workspace, self.user, self.state, find_servers(files), trusted=False)
+
+        return main(words, setup=setup)
+
+
+TINY = (sys.executable, "-S", str(SCRIPTS / "tiny.py"))
+
+
+def test_servers_are_added_listed_shown_and_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = Shell(tmp_path)
+    shell.user.parent.mkdir()
+    shell.user.write_text("# mine\n[ui]\ntheme = 'dark'  # stays\n")
+
+    assert shell("add", "-e", "TOKEN=secret", "tiny", "--", *TINY, "good") == 0
+    assert shell("add", "-s", "project", "-H", "X-Key: secret", "web", "https://x.example/mcp") == 0
+    assert shell("add", "tiny", "--", "again") == 1
+    assert shell("list") == 0
+    assert shell("get", "tiny") == 0
+    said = capsys.readouterr().out
+
+    assert "secret" not in said
+    assert "https://x.example/mcp" in said
+    assert "not trusted" in said
+    assert "# stays" in shell.user.read_text()
+    assert json.loads((shell.workspace / ".mcp.json").read_text())["mcpServers"]["web"]["headers"] == {
+        "X-Key": "secret"
+    }
+    assert shell("remove", "tiny") == 0
+    assert shell("remove", "tiny") == 1
+    assert shell.user.read_text().strip() == "# mine\n[ui]\ntheme = 'dark'  # stays"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "bad name", "--", "c"),
+        ("add", "a"),
+        ("add", "a", "not-a-url"),
+        ("add", "a", "https://x", "--", "c"),
+        ("add", "-t", "http", "a", "--", "c"),
+        ("add", "-e", "novalue", "a", "--", "c"),
+        ("get", "nobody"),
+        ("test", "nobody"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(
+    tmp_path: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert Shell(tmp_path)(*words) == 1
+    assert capsys.readouterr().err.startswith("agent-tui: ")
+
+
+def test_a_server_can_be_tried_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shell = Shell(tmp_path)
+    shell("add", "good", "--", *TINY, "good")
+    shell("add", "bad", "--", *TINY, "exit")
+    capsys.readouterr()
+
+    assert shell("test", "good") == 0
+    assert "mcp__good__echo" in capsys.readouterr().out
+    assert shell("test", "bad") == 1
+    assert "cannot open the database" in capsys.readouterr().out
+
+
+def test_h_p3_a_change_can_be_accepted_from_a_shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = Shell(tmp_path)
+    words = tmp_path / "words"
+    words.write_text("old words")
+    shell("add", "s", "--", *TINY, "changing", str(words))
+    shell("test", "s")
+    words.write_text("new words")
+    capsys.readouterr()
+
+    assert shell("accept", "--yes", "s") == 0
+    said = capsys.readouterr().out
+
+    assert "-old words\n+new words" in said
+    assert "Accepted: mcp__s__echo" in said
+
+
+def test_a_command_of_the_agent_changes_no_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_TUI_CHILD", "1")
+
+    assert Shell(tmp_path)("add", "a", "--", "c") == 1
+    assert not (tmp_path / "config").exists()
+
+
+def test_the_sdk_is_not_imported_before_a_server_starts() -> None:
+    code = (
+        "import sys, agent_tui.extensions.mcp.servers, agent_tui.extensions.mcp.commands\n"
+        "print(sorted({'mcp', 'mcp_types', 'httpx2', 'anyio'} & set(sys.modules)))"
+    )
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert said.strip() == "[]"

@@ -1,0 +1,224 @@
+import asyncio
+import os
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent_tui.protocol.errors import ToolError
+from tests.support.mcp_world import SCRIPTS, spec, world
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "why"),
+    [
+        ("/no/such", (), "there is no program '/no/such'"),
+        ("no-such-program-anywhere", (), "in PATH"),
+        ("/bin/false", (), "exited with code 1"),
+        (sys.executable, ("-S", str(SCRIPTS / "tiny.py"), "exit"), "cannot open the database"),
+    ],
+)
+async def test_mc_02_a_server_that_cannot_start_costs_only_itself(
+    workspace: Path, command: str, args: tuple[str, ...], why: str
+) -> None:
+    broken = spec(name="broken", command=command, args=args)
+    async with world(workspace, [broken, spec()]) as here:
+        await here.until(lambda: here.status("broken").state == "failed")
+        here.publish()
+
+        assert why in here.status("broken").detail
+        assert [note for note in here.notices if "'broken' is not available" in note]
+        assert len([note for note in here.notices if "broken" in note]) == 1
+        assert (await here.call("mcp__tiny__echo", '{"text": "x"}')).output == "echo: x"
+
+
+async def test_mc_02_tries_to_start_are_bounded(workspace: Path) -> None:
+    async with world(workspace, [spec("exit")]) as here:
+        await here.until(lambda: here.status().state == "failed")
+
+        assert len([line for line in here.servers.log("tiny") if "stderr" in line]) == 3
+
+
+async def test_mc_02_a_silent_server_is_given_up_and_delays_nobody(workspace: Path) -> None:
+    started = time.monotonic()
+    async with world(workspace, [spec("silent", name="silent", start_s=0.5), spec()], settle=False) as here:
+        assert time.monotonic() - started < 0.5
+        assert here.tools.specs() == []
+        await here.until(lambda: here.status().state == "ready")
+        await here.until(lambda: "did not answer within 0.5 s" in here.status("silent").detail)
+
+
+async def test_mc_03_a_server_that_dies_in_a_call_is_an_error_and_starts_again(workspace: Path) -> None:
+    async with world(workspace, [spec()]) as here:
+        with pytest.raises(ToolError, match=r"ended during the call: exited with code 1 \(dying words\)"):
+            await here.call("mcp__tiny__die")
+
+        assert (await here.call("mcp__tiny__echo", '{"text": "again"}')).output == "echo: again"
+
+
+async def test_mc_03_half_an_answer_is_an_error(workspace: Path) -> None:
+    async with world(workspace, [spec()]) as here:
+        with pytest.raises(ToolError, match="in the middle of a message"):
+            await here.call("mcp__tiny__half")
+
+
+async def test_mc_03_a_call_that_hangs_times_out_and_the_server_is_replaced(workspace: Path) -> None:
+    async with world(workspace, [spec(call_s=0.3)]) as here:
+        with pytest.raises(ToolError, match=r"timed out after 0\.3 s"):
+            await here.call("mcp__tiny__hang")
+        await here.until(lambda: here.status().state != "ready")
+
+        assert (await here.call("mcp__tiny__echo", '{"text": "back"}')).output == "echo: back"
+
+
+async def test_mc_03_a_call_that_hangs_can_be_cancelled(workspace: Path) -> None:
+    async with world(workspace, [spec()]) as here:
+        task = asyncio.create_task(here.call("mcp__tiny__hang"))
+        await asyncio.sleep(0.1)
+        started = time.monotonic()
+        task.cancel()
+        await asyncio.wait([task])
+
+        assert task.cancelled()
+        assert time.monotonic() - started < 1
+
+
+async def test_mc_03_an_answer_of_50_mb_is_cut_and_holds_nothing_up(workspace: Path) -> None:
+    async with world(workspace, [spec()]) as here:
+        gaps = [0.0]
+
+        async def watch() -> None:
+            last = time.monotonic()
+            while True:
+                await asyncio.sleep(0.01)
+                gaps.append(time.monotonic() - last)
+                last = time.monotonic()
+
+        watching = asyncio.create_task(watch())
+        result = await here.call("mcp__tiny__big")
+        watching.cancel()
+
+        assert len(result.output) < 101_000
+        assert "the server's answer of 50,000,08" in result.output
+        assert max(gaps) < 1.0
+        assert (await here.call("mcp__tiny__echo", '{"text": "on"}')).output == "echo: on"
+
+
+async def test_a_server_that_floods_its_output_is_ended(workspace: Path) -> None:
+    async with world(workspace, [spec("flood"), spec(name="good")]) as here:
+        await here.until(lambda: here.status().state == "failed", limit_s=40)
+
+        assert "10,000 lines" in here.status().detail
+        assert here.status("good").state == "ready"
+
+
+async def test_five_thousand_tools_are_limited(workspace: Path) -> None:
+    async with world(workspace, [spec("many")]) as here:
+        assert len(here.tools.specs()) == 512
+        assert "5,000 tools are offered; the first 512 count" in here.status().problems
+
+
+@pytest.mark.parametrize(("mode", "count"), [("pages", 6), ("stuck-cursor", 2), ("empty-cursor", 1)])
+async def test_mc_10_all_pages_are_read_and_the_end_is_found(workspace: Path, mode: str, count: int) -> None:
+    async with world(workspace, [spec(mode)]) as here:
+        assert len(here.tools.specs()) == count
+        assert bool(here.status().problems) == (mode == "stuck-cursor")
+
+
+async def test_mc_11_a_burst_of_changes_costs_few_requests(workspace: Path) -> None:
+    async with world(workspace, [spec("burst")]) as here:
+        await here.until(lambda: any("listed 2" in line for line in here.servers.log("tiny")))
+
+        assert (await here.call("mcp__tiny__echo", '{"text": "x"}')).output == "echo: x"
+        assert len([line for line in here.servers.log("tiny") if " listed " in line]) < 4
+
+
+async def test_mc_11_new_tools_join_at_the_next_turn(workspace: Path) -> None:
+    async with world(workspace, [spec("list-changed")]) as here:
+        await here.call("mcp__tiny__echo")
+        await here.until(lambda: "mcp__tiny__late" in here.status().tools)
+        before = [tool.name for tool in here.tools.specs()]
+
+        assert before == ["mcp__tiny__echo"]
+        assert here.publish() == [
+            "The tools of the MCP server 'tiny' changed: 1 new (mcp__tiny__late). The cached prefix is lost once."
+        ]
+        assert [tool.name for tool in here.tools.specs()] == ["mcp__tiny__echo", "mcp__tiny__late"]
+
+
+async def test_mc_11_a_removed_tool_says_so_and_running_calls_finish(workspace: Path) -> None:
+    async with world(workspace, [spec("shrinking")]) as here:
+        slow = await here.call("mcp__tiny__slow")
+        await here.until(lambda: len(here.status().tools) == 1)
+
+        assert slow.output == "slow but done"
+        with pytest.raises(ToolError, match="no longer offered"):
+            await here.call("mcp__tiny__gone")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def _family(folder: Path) -> list[int]:
+    return [int(line) for line in (folder / "pids").read_text().split()]
+
+
+def _shell_server(folder: Path) -> object:
+    script = (
+        f'sleep 1000 & echo $! $$ >> {folder}/pids; exec "{sys.executable}" -S "{SCRIPTS / "tiny.py"}" good'
+    )
+    return replace(spec(), command="sh", args=("-c", script))
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
+async def test_mc_13_nothing_a_server_started_outlives_us(workspace: Path, tmp_path: Path) -> None:
+    async with world(workspace, [_shell_server(tmp_path)]) as here:  # type: ignore[list-item]
+        assert here.status().state == "ready"
+        assert all(_alive(pid) for pid in _family(tmp_path))
+
+    await here.until(lambda: not [pid for pid in _family(tmp_path) if _alive(pid)], limit_s=5)
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
+async def test_mc_13_reloading_and_reconnecting_never_doubles(workspace: Path, tmp_path: Path) -> None:
+    server = _shell_server(tmp_path)
+    async with world(workspace, [server]) as here:  # type: ignore[list-item]
+        for _ in range(3):
+            await here.servers.reload([server])  # type: ignore[list-item]
+        assert len(_family(tmp_path)) == 2
+
+        await here.servers.reload([replace(server, call_s=5.0)])  # type: ignore[type-var]
+        await here.servers.settled()
+        here.servers.reconnect("tiny")
+        await here.until(lambda: len(_family(tmp_path)) == 6 and here.status().state == "ready")
+
+        await here.until(lambda: len([pid for pid in _family(tmp_path) if _alive(pid)]) == 2, limit_s=5)
+
+
+async def test_a_server_that_is_gone_from_the_settings_takes_its_tools_along(workspace: Path) -> None:
+    async with world(workspace, [spec()]) as here:
+        await here.servers.reload([])
+        here.publish()
+
+        assert here.tools.specs() == []
+
+
+async def test_a_server_can_be_switched_off_and_on(workspace: Path) -> None:
+    async with world(workspace, [spec()]) as here:
+        here.servers.enable("tiny", False)
+        await here.until(lambda: here.status().state == "off")
+        with pytest.raises(ToolError, match="is switched off"):
+            await here.call("mcp__tiny__echo")
+
+        here.servers.enable("tiny", True)
+        await here.until(lambda: here.status().state == "ready")
+
+        assert (await here.call("mcp__tiny__echo")).output == "echo: None"
