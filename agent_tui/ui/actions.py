@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shlex
-import subprocess
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tui.protocol.errors import AgentTuiError, ConfigError
-from agent_tui.ui.backend import ModeName, SessionView
+from agent_tui.ui.backend import ModeName
+from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
+from agent_tui.ui.outside_editor import edit_outside
 from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.rules import RulesScreen
-from agent_tui.ui.screens.sessions import SessionPicker
+from agent_tui.ui.screens.sessions import SessionPicker, session_choice
+from agent_tui.ui.screens.trust import TrustScreen, trust_text
 from agent_tui.ui.screens.viewer import Viewer
+from agent_tui.ui.shell_lines import ShellLines
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from agent_tui.protocol.replay import ReplayBlock
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.backend import Backend
+    from agent_tui.ui.house import TrustView
+    from agent_tui.ui.series import Series
+    from agent_tui.ui.talk import DraftView
 
 T = TypeVar("T")
 
@@ -38,9 +42,10 @@ class AppActions:
 
     def __init__(self, app: AgentApp) -> None:
         self._app = app
+        self._shell = ShellLines(app, lambda: self.backend, self._work)
         self._table = self._make_table()
 
-    def _make_table(self) -> dict[str, Callable[[], None]]:
+    def _make_table(self) -> dict[str, Callable[[], object]]:
         transcript = self._app.transcript
         return {
             "interrupt": self._interrupt,
@@ -63,6 +68,7 @@ class AppActions:
             "previous_match": lambda: self._go_to_match(-1),
             "redraw": self._redraw,
             "suspend": self._suspend,
+            "background": self._shell.to_background,
             "models": lambda: self._work(self._pick_model()),
             "sessions": lambda: self._work(self._pick_session()),
             "themes": self._pick_theme,
@@ -88,7 +94,7 @@ class AppActions:
         if do is not None:
             do()
 
-    def _work(self, job: Awaitable[None]) -> None:
+    def _work(self, job: Awaitable[None], group: str = "action") -> Worker[None]:
         async def guarded() -> None:
             try:
                 await job
@@ -97,7 +103,7 @@ class AppActions:
             except Exception as error:  # the core or a command failed: one line, not the program
                 self._app.report_bug(error)
 
-        self._app.run_worker(guarded(), group="action", exit_on_error=True)
+        return self._app.run_worker(guarded(), group=group, exit_on_error=True)
 
     # CommandHost
 
@@ -146,6 +152,29 @@ class AppActions:
         """Show the conversation anew."""
         await self._show_session()
 
+    async def ask_trust(self, view: TrustView) -> bool:
+        """Show what a project would run and ask whether it may."""
+        return bool(await self._ask_screen(TrustScreen(self._app.keys, view, self._app.palette)))
+
+    def show_trusted(self, view: TrustView) -> None:
+        """Show what a trusted project runs."""
+        self.notice("info", f"You trust this project's configuration. It brings:\n{trust_text(view.lines)}")
+
+    def copy_reply(self, number: int) -> None:
+        """Copy the text of a reply as the model wrote it."""
+        transcript = self._app.transcript
+        replies = [i for i, block in enumerate(transcript.document.blocks) if block.data.kind == "assistant"]
+        if number > len(replies):
+            self.notice("warning", f"There are {len(replies)} replies in this session.")
+            return
+        text = transcript.source(replies[-number])
+        self._app.copy_to_clipboard(text)
+        self._app.status.show_hint(f"Copied {len(text):,} characters")
+
+    def offer_trust(self) -> None:
+        """Ask about what the project brings, when it has to be asked."""
+        self._work(offer_trust(self))
+
     def go_on(self) -> None:
         """Let the turn that waits for approvals go on."""
         self._app.driver.redrive()
@@ -162,7 +191,7 @@ class AppActions:
         if parsed is not None:
             self._submit_command(parsed.command, parsed.word, parsed.args)
         elif stripped.startswith("!"):
-            self.notice("warning", "Shell lines are not available here. Ask for the command instead.")
+            self._shell.submit(stripped)
         elif stripped:
             self._app.driver.send(text[1:] if text.startswith("//") else text, after_turn=after_turn)
 
@@ -230,21 +259,29 @@ class AppActions:
 
     async def _show_session(self) -> None:
         blocks = await self.backend.replay()
+        self._app.driver.series = None
         if self._app.link is not None:
             self._app.link.turn.forget()
         self._app.transcript.load(blocks)
         self.refresh_status()
 
-    async def compact(self, focus: str) -> None:
-        """Compact the context, saying so meanwhile."""
-        self._app.activity.start("Compacting")
+    async def drafting(self, work: Awaitable[DraftView]) -> DraftView:
+        """Wait for a summary, saying so meanwhile."""
+        self._app.activity.start("Writing a summary")
         try:
-            said = await self.backend.compact(focus)
+            return await work
         finally:
             if not self.busy:
                 self._app.activity.stop()
-        self.notice("info", said)
-        self.refresh_status()
+
+    @property
+    def pursued(self) -> Series | None:
+        """The turns that follow each other by themselves."""
+        return self._app.driver.series
+
+    def pursue(self, series: Series | None) -> None:
+        """Begin or end a series."""
+        self._app.driver.pursue(series)
 
     def show_rules(self) -> None:
         """Open the rules."""
@@ -291,6 +328,8 @@ class AppActions:
             self._stop_turn()
         elif app.in_dialog and isinstance(app.screen, Dialog):
             app.screen.act("cancel")
+        elif self._shell.end():
+            pass
         elif app.prompt.text:
             app.prompt.clear_to_history()
         elif app.arm_exit("ctrl+c"):
@@ -316,6 +355,8 @@ class AppActions:
             if app.link is not None and app.link.approver.pending:
                 app.link.approver.deny_all()
             self._stop_turn()
+        elif self._shell.end():
+            pass
         elif app.prompt.text and app.escape_twice():
             app.prompt.clear_to_history()
         elif app.transcript.cursor is not None:
@@ -368,7 +409,7 @@ class AppActions:
     async def _pick_session(self) -> None:
         current, here = self.backend.status().session_id, str(self.backend.workspace)
         views = sorted(await self.backend.sessions(), key=lambda view: view.workspace not in ("", here))
-        choices = [_session_choice(view, current, here) for view in views]
+        choices = [session_choice(view, current, here) for view in views]
         past = self.backend.past
         picker = SessionPicker(self._app.keys, choices, excerpt=past.excerpt, search=past.search)
         chosen = await self._ask_screen(picker)
@@ -448,29 +489,4 @@ class AppActions:
 
     def edit_outside(self, text: str) -> str | None:
         """Let the person's own editor change a text; None when there is none or it failed."""
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-        if not editor:
-            self.notice("warning", "Set VISUAL or EDITOR to edit a text outside.")
-            return None
-        edited = self._run_editor(shlex.split(editor), text)
-        return None if edited is None else edited.rstrip("\n")
-
-    def _run_editor(self, command: Sequence[str], text: str) -> str | None:
-        with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
-            file = Path(folder) / "prompt.md"
-            file.write_text(text, encoding="utf-8")
-            try:
-                with self._app.suspend():
-                    subprocess.run([*command, str(file)], check=True)
-            except (OSError, subprocess.CalledProcessError) as error:
-                self.notice("error", f"The editor did not do its work: {error}")
-                return None
-            return file.read_text(encoding="utf-8", errors="replace")
-
-
-def _session_choice(view: SessionView, current: str, here: str) -> Choice:
-    label = view.name or " ".join(view.first_prompt.split())[:60] or view.session_id
-    turns = "1 turn" if view.turns == 1 else f"{view.turns} turns"
-    where = f" · {Path(view.workspace).name}" if view.workspace not in ("", here) else ""
-    detail = f"{turns} · {view.session_id}{where}"
-    return Choice(view.session_id, label, detail, current=view.session_id == current)
+        return edit_outside(self._app, text)

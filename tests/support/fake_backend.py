@@ -37,7 +37,9 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall, TurnResult
 from agent_tui.toolkit.context import Ask
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
+from agent_tui.ui.house import JobLine, Listing, TrustView
 from agent_tui.ui.past import ChangeView, MoveView, PointView
+from agent_tui.ui.talk import DraftView, ShareView
 
 Step = Callable[["FakeBackend"], Awaitable[None]]
 
@@ -147,6 +149,66 @@ class FakePast:
         return self.hits
 
 
+class FakeHouse:
+    """Surroundings as they are set here; what is asked of them is kept in `calls`."""
+
+    def __init__(self, backend: "FakeBackend") -> None:
+        self._backend = backend
+        self.trust_view = TrustView()
+        self.job_lines: list[JobLine] = []
+        self.foreground = False
+        self.listing = Listing((("one", "The first. With more."),), ("/x/two: has no name",))
+        self.gate: asyncio.Event | None = None
+        self.calls: list[tuple[object, ...]] = []
+
+    async def trust(self) -> TrustView:
+        return self.trust_view
+
+    async def accept_trust(self, digest: str) -> str:
+        self.calls.append(("accept_trust", digest))
+        return "It is trusted."
+
+    async def revoke_trust(self) -> str:
+        self.calls.append(("revoke_trust",))
+        return "Not any more."
+
+    def jobs(self) -> Sequence[JobLine]:
+        return self.job_lines
+
+    async def end_job(self, job_id: str) -> str:
+        self.calls.append(("end_job", job_id))
+        return f"{job_id} was ended."
+
+    def to_background(self) -> bool:
+        return self.foreground
+
+    async def run_shell(self, command: str, *, private: bool) -> None:
+        self.calls.append(("run_shell", command, private))
+        started = {"turn_id": "", "call_id": f"shell-{len(self.calls)}", "tool": "bash", "title": command}
+        name = "!!" if private else "!"
+        await self._backend.emit(ToolStarted(display_name=name, **started))
+        try:
+            if self.gate is not None:
+                await self.gate.wait()
+        finally:
+            shown = DisplayResult(content="shown\n", full_length=6, full_lines=1)
+            await self._backend.emit(
+                ToolFinished(display_name=name, is_error=False, output="shown", display=shown, **started)
+            )
+
+    async def skills(self) -> Listing:
+        return self.listing
+
+    async def agents(self) -> Listing:
+        return self.listing
+
+    async def memory(self) -> Listing:
+        return Listing()
+
+    async def doctor(self) -> str:
+        return "✓ python  3.11"
+
+
 class FakeBackend:
     """Plays scripted turns. `script` holds one list of steps per turn; a turn without one only echoes."""
 
@@ -181,10 +243,12 @@ class FakeBackend:
         self.warmed = 0
         self.closed = False
         self.past = FakePast()
+        self.house = FakeHouse(self)
         self.waits = False
         self.rule_views: list[RuleView] = []
         self.session_views: list[SessionView] = []
         self.full: dict[str, ReplayBlock] = {}
+        self._talk = FakeTalk(self.calls)
         self._turn: asyncio.Task[None] | None = None
         self._cancelled = False
 
@@ -338,9 +402,9 @@ class FakeBackend:
     async def rename(self, name: str) -> None:
         self.calls.append(f"rename {name}")
 
-    async def compact(self, focus: str) -> str:
-        self.calls.append(f"compact {focus}".strip())
-        return "Compacted from 12k to 3k tokens."
+    @property
+    def talk(self) -> "FakeTalk":
+        return self._talk
 
     def tools(self) -> Sequence[ToolView]:
         return [
@@ -369,6 +433,50 @@ class FakeBackend:
 
     async def aclose(self) -> None:
         self.closed = True
+
+
+class FakeTalk:
+    """Remembers what is done with the context; `reply` is the last reply, `summary` what a draft gives."""
+
+    def __init__(self, calls: list[str]) -> None:
+        self.calls = calls
+        self.effort = ""
+        self.reply = ""
+        self.summary = "Goal: petals."
+        self.pinned: list[str] = []
+
+    def set_effort(self, effort: str) -> str:
+        self.effort = effort
+        return f"The effort is {effort}."
+
+    def shares(self) -> Sequence[ShareView]:
+        return [ShareView("system prompt", 1_500), ShareView("tools", 4_000), ShareView("messages", 6_500)]
+
+    def last_reply(self) -> str:
+        return self.reply
+
+    async def aside(self, question: str) -> str:
+        self.calls.append(f"aside {question}")
+        return "Forty-two."
+
+    async def draft(self, focus: str) -> DraftView:
+        self.calls.append(f"draft {focus}".strip())
+        return DraftView(self.summary, "" if self.summary else "There is too little to be summarised.")
+
+    async def compact(self, summary: str) -> str:
+        self.calls.append(f"compact {summary}".strip())
+        return "Compacted from 12k to 3k tokens."
+
+    async def undo_compaction(self) -> str:
+        self.calls.append("undo_compaction")
+        return "The compaction is taken back."
+
+    async def pin(self, text: str) -> str:
+        self.pinned.append(text)
+        return "Pinned."
+
+    def pins(self) -> Sequence[str]:
+        return self.pinned
 
 
 DIFF = """--- a/src/app.py

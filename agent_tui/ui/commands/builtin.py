@@ -7,9 +7,11 @@ from typing import cast, get_args
 
 from agent_tui import __version__
 from agent_tui.ui.backend import ModeName
+from agent_tui.ui.commands.house import house_commands
 from agent_tui.ui.commands.past import past_commands
 from agent_tui.ui.commands.registry import Command, CommandHost
-from agent_tui.ui.commands.reports import context_report, status_report, tools_report, usage_report
+from agent_tui.ui.commands.reports import status_report, tools_report
+from agent_tui.ui.commands.talk import talk_commands
 
 MODES = cast("tuple[ModeName, ...]", get_args(ModeName))
 
@@ -20,10 +22,6 @@ async def _help(host: CommandHost, args: str) -> None:
 
 async def _clear(host: CommandHost, _args: str) -> None:
     await host.new_session()
-
-
-async def _compact(host: CommandHost, args: str) -> None:
-    await host.compact(args)
 
 
 async def _model(host: CommandHost, args: str) -> None:
@@ -107,14 +105,6 @@ async def _status(host: CommandHost, _args: str) -> None:
     host.notice("info", status_report(host.backend.status()))
 
 
-async def _context(host: CommandHost, _args: str) -> None:
-    host.notice("info", context_report(host.backend.status()))
-
-
-async def _usage(host: CommandHost, _args: str) -> None:
-    host.notice("info", usage_report(host.backend.status()))
-
-
 async def _search(host: CommandHost, args: str) -> None:
     if args:
         host.search(args)
@@ -157,13 +147,7 @@ def builtin_commands() -> list[Command]:
         Command(
             "clear", "start a new session; this one is kept", _clear, aliases=("new", "reset", "new-session")
         ),
-        Command(
-            "compact",
-            "replace older messages by a summary",
-            _compact,
-            aliases=("summarize", "compress"),
-            usage="[focus]",
-        ),
+        *talk_commands(),
         Command(
             "model",
             "choose the model",
@@ -211,10 +195,9 @@ def builtin_commands() -> list[Command]:
             while_busy=True,
             complete=_themes,
         ),
+        *house_commands(),
         Command("tools", "the tools the model can call", _tools, while_busy=True),
         Command("status", "model, mode, session, sandbox", _status, while_busy=True),
-        Command("context", "how full the model's window is", _context, while_busy=True),
-        Command("usage", "tokens and cost", _usage, aliases=("cost", "stats"), while_busy=True),
         Command(
             "search",
             "find text in the conversation",

@@ -12,7 +12,10 @@ from agent_tui.ui.commands.fuzzy import Match, rank
 if TYPE_CHECKING:
     from agent_tui.protocol.replay import ReplayBlock
     from agent_tui.ui.backend import Backend, ModeName
+    from agent_tui.ui.house import TrustView
     from agent_tui.ui.screens.picker import Choice
+    from agent_tui.ui.series import Series
+    from agent_tui.ui.talk import DraftView
 
 Level = Literal["info", "warning", "error"]
 
@@ -50,6 +53,18 @@ class CommandHost(Protocol):
         """Show a block over the whole screen until it is closed."""
         ...
 
+    async def ask_trust(self, view: TrustView) -> bool:
+        """Show what a project would run and ask whether it may; False when left."""
+        ...
+
+    def show_trusted(self, view: TrustView) -> None:
+        """Show what a trusted project runs."""
+        ...
+
+    def copy_reply(self, number: int) -> None:
+        """Copy the text of a reply to the clipboard; 1 is the last."""
+        ...
+
     async def reload(self) -> None:
         """Show the conversation of the open session anew."""
         ...
@@ -74,7 +89,22 @@ class CommandHost(Protocol):
 
     async def new_session(self) -> None: ...
 
-    async def compact(self, focus: str) -> None: ...
+    async def drafting(self, work: Awaitable[DraftView]) -> DraftView:
+        """Wait for a summary, saying so meanwhile."""
+        ...
+
+    def edit_outside(self, text: str) -> str | None:
+        """Let the person's own editor change a text; None when there is none or it failed."""
+        ...
+
+    @property
+    def pursued(self) -> Series | None:
+        """The turns that follow each other by themselves, or None."""
+        ...
+
+    def pursue(self, series: Series | None) -> None:
+        """Begin a series in the place of another, or end the one there is."""
+        ...
 
     def show_rules(self) -> None: ...
 
