@@ -30,6 +30,7 @@ from agent_tui.sessions.deferred import recorded_approver
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session, SessionStore
+from agent_tui.talk import SessionTalk
 from agent_tui.toolkit.context import Ask, Question, QuestionOption, TodoItem, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
@@ -157,6 +158,9 @@ class Core:
             workspace=workspace, store=store, opened=lambda: self._session, reload=self._reload
         )
         self._house = SessionHouse(belongings, lambda: self._session)
+        self._talk = SessionTalk(
+            agent=lambda: self._session.agent, record=lambda: self._session.record, reload=self._reload
+        )
         self._open_session = open_session
         self._connect = connect
         self._store = store
@@ -226,6 +230,7 @@ class Core:
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
             cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
             cost_usd=self.agent.cost_usd,
             session_id=self._session.record.id,
             session_name=self._session.record.name,
@@ -251,6 +256,10 @@ class Core:
         result = await self.agent.run(text)
         await self._tell_new()
         return result
+
+    @property
+    def talk(self) -> SessionTalk:
+        return self._talk
 
     @property
     def past(self) -> SessionPast:
@@ -368,16 +377,6 @@ class Core:
 
     async def rename(self, name: str) -> None:
         await self._session.record.rename(name)
-
-    async def compact(self, focus: str) -> str:
-        try:
-            report = await self.agent.compact(focus)
-        except AgentTuiError as error:
-            return str(error)
-        return (
-            report.problem
-            or f"Compacted: about {report.tokens_before:,} tokens before, {report.tokens_after:,} now."
-        )
 
     def tools(self) -> Sequence[ToolView]:
         return [ToolView(s.name, s.description, self._tools.origin(s.name)) for s in self._tools.specs()]

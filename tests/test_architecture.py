@@ -51,6 +51,7 @@ TOP = {
     "options",
     "preferences",
     "run_folders",
+    "talk",
     "__main__",
     "__init__",
 }

@@ -1,7 +1,7 @@
 """Decides when and how far to compact a conversation, and never does it in a loop."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_tui.agent.compaction import (
     SUMMARY_TOKENS,
@@ -82,7 +82,7 @@ class Compactor:
         old = self.conversation.messages
         before = self.conversation.used_tokens(system, tools)
         limit = provider.context_tokens
-        index = split(old, self.settings.kept(limit))
+        index = self._split(provider, by_hand=by_hand)
         new = fold_results(old, self.conversation.summaries, before=index)
         asked = Summarized(text=summary)
         if index and (by_hand or self._needs_summary(old, new, index, limit, before, overflowed=overflowed)):
@@ -103,6 +103,28 @@ class Compactor:
             asked.problem and f"Old results were shortened only: {asked.problem}."
         )
         return CompactionReport(before, after, asked.text, problem, new, asked.usage)
+
+    async def draft(self, provider: Provider, switch: StopSwitch, *, focus: str = "") -> Summarized:
+        """Write the summary that compacting by hand would use, and use it not. Raises TurnStopped."""
+        index = self._split(provider, by_hand=True)
+        if not index:
+            return Summarized(problem="There is too little to be summarised.")
+        async with switch.droppable():
+            drafted = await summarize(
+                provider,
+                self.conversation.messages[:index],
+                focus=focus,
+                timeout_s=self.settings.summary_timeout_s,
+            )
+        if not drafted.text:
+            return replace(drafted, problem=f"There is no summary: {drafted.problem}.")
+        return drafted
+
+    def _split(self, provider: Provider, *, by_hand: bool) -> int:
+        """Give the index from which messages stay; by hand a short conversation is shortened too, to its last quarter."""
+        messages = self.conversation.messages
+        index = split(messages, self.settings.kept(provider.context_tokens))
+        return index if index or not by_hand else split(messages, history_tokens(messages) // 4)
 
     def _needs_summary(
         self, old: Messages, folded: Messages, index: int, limit: int, before: int, *, overflowed: bool

@@ -2,22 +2,24 @@
 
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 from agent_tui.agent.allowance import Allowance, AskContinue
-from agent_tui.agent.compaction import CompactionSettings
+from agent_tui.agent.compaction import CompactionSettings, Summarized
 from agent_tui.agent.compactor import CompactionReport, Compactor
 from agent_tui.agent.conversation import Conversation
 from agent_tui.agent.guard import LoopGuard
 from agent_tui.agent.guardrails import Guardrail, GuardrailChain
 from agent_tui.agent.history import Messages
 from agent_tui.agent.limits import Limits, Spending
-from agent_tui.agent.notes import note
+from agent_tui.agent.notes import ENVIRONMENT_OPEN, note
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.requests import Requests
 from agent_tui.agent.respond import respond_spec
 from agent_tui.agent.steps import RoundRunner, Steps
 from agent_tui.agent.stop import TurnStopped
 from agent_tui.agent.teller import Teller
+from agent_tui.agent.tokens import ContextShare, context_shares
 from agent_tui.agent.turn import Turn
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError, BadResponse
@@ -32,7 +34,7 @@ from agent_tui.protocol.messages import (
     UserMessage,
 )
 from agent_tui.protocol.tools import ToolCallOutcome, ToolSpec, TurnResult, TurnStop
-from agent_tui.providers.base import Provider
+from agent_tui.providers.base import Effort, Provider
 from agent_tui.toolkit.source import ToolSource
 
 PROMPT_RETURNED = "prompt_returned"
@@ -188,6 +190,27 @@ class Agent:
         return self._teller.conversation.used_tokens(self.system, self.specs())
 
     @property
+    def effort(self) -> Effort:
+        """How much the model thinks, from the next request on; "" leaves it to the model."""
+        return self._allowance.limits.effort
+
+    @effort.setter
+    def effort(self, effort: Effort) -> None:
+        self._allowance.limits = replace(self._allowance.limits, effort=effort)
+
+    def context_shares(self) -> Sequence[ContextShare]:
+        """Split what the next request holds by category; estimates."""
+        environment = [
+            block.text
+            for message in self.history[:1]
+            for block in message.content
+            if isinstance(block, TextBlock) and block.text.startswith(ENVIRONMENT_OPEN)
+        ]
+        return context_shares(
+            system=self.system, tools=self.specs(), messages=self.history, environment="".join(environment)
+        )
+
+    @property
     def running(self) -> bool:
         """Whether a turn is going on."""
         return self._turn is not None
@@ -244,6 +267,30 @@ class Agent:
             return CompactionReport(used, used, problem="Stopped; the conversation stays as it was.")
         finally:
             self._turn = None
+
+    async def draft_summary(self, focus: str = "") -> Summarized:
+        """Let the model write the summary that `compact` would put in, without putting it in.
+
+        Raises AgentTuiError while a turn runs.
+        """
+        turn = self._open()
+        try:
+            return await self._requests.draft(turn, focus)
+        except TurnStopped:
+            return Summarized(problem="Stopped; the conversation stays as it was.")
+        finally:
+            self._turn = None
+
+    async def pin(self, text: str) -> None:
+        """Tell the model `text` with the next message, in a message that compaction keeps.
+
+        Raises AgentTuiError while a turn runs, or when it cannot be written down.
+        """
+        if self._turn is not None:
+            raise AgentTuiError("A turn is running; what is pinned goes between two turns.")
+        message = UserMessage(content=(TextBlock(text=note(text)),), pinned=True)
+        await self._teller.journal.user_message(message, turn_id="", text="")
+        self._teller.conversation.append(message)
 
     async def aside(self, question: str) -> str:
         """Answer a question beside the conversation, also while a turn runs; nothing of it is recorded.

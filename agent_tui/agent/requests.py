@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent_tui.agent.allowance import Allowance
+from agent_tui.agent.compaction import Summarized
 from agent_tui.agent.compactor import CompactionReport, Compactor
 from agent_tui.agent.guardrails import GuardrailChain, Judgement
 from agent_tui.agent.history import has_attachments, repair, without_attachments
@@ -115,6 +116,13 @@ class Requests:
         if report.problem and not by_hand:
             await self.teller.notice(turn, report.problem)
         return report
+
+    async def draft(self, turn: Turn, focus: str) -> Summarized:
+        """Write the summary that compacting by hand would use; count it. Raises TurnStopped."""
+        drafted = await self.compactor.draft(self.provider, turn.switch, focus=focus)
+        if drafted.usage != TokenUsage():
+            self.allowance.spending.add(drafted.usage, self.provider.info)
+        return drafted
 
     async def aside(self, question: str) -> str:
         """Ask beside the conversation; give the text of the reply. Raises ProviderError.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
     from agent_tui.toolkit.context import Ask
     from agent_tui.ui.house import House
     from agent_tui.ui.past import Past
+    from agent_tui.ui.talk import Talk
 
 ModeName = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
 
@@ -31,6 +32,7 @@ class StatusView:
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
     cost_usd: float | None = None
     session_id: str = ""
     session_name: str = ""
@@ -95,6 +97,11 @@ class Backend(Protocol):
 
     async def run_turn(self, text: str) -> TurnResult:
         """Run a turn to its end. Never raises a ProviderError: that is an event."""
+        ...
+
+    @property
+    def talk(self) -> Talk:
+        """The conversation of the open session as the model sees it."""
         ...
 
     @property
@@ -163,10 +170,6 @@ class Backend(Protocol):
     async def sessions(self) -> Sequence[SessionView]: ...
 
     async def rename(self, name: str) -> None: ...
-
-    async def compact(self, focus: str) -> str:
-        """Compact the context; give a sentence with the tokens before and after."""
-        ...
 
     def tools(self) -> Sequence[ToolView]: ...
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent_tui.ui.backend import Backend
 from agent_tui.ui.commands.registry import Command, Level
+
+if TYPE_CHECKING:
+    from agent_tui.protocol.tools import TurnResult
+    from agent_tui.ui.series import Series
 
 
 class DriverHost(Protocol):
@@ -38,6 +42,7 @@ class TurnDriver:
         self._early: list[str] = []
         self._waiting: list[tuple[Command, str]] = []
         self._stopping = False
+        self.series: Series | None = None
         self.busy = False
 
     def use(self, backend: Backend) -> None:
@@ -86,6 +91,12 @@ class TurnDriver:
         if not self.busy:
             self._start(None)
 
+    def pursue(self, series: Series | None) -> None:
+        """Begin a series of turns in the place of another, or end it with None; a turn that runs goes on."""
+        self.series = series
+        if series is not None:
+            self.send(series.first, after_turn=True)
+
     def after_turn(self, command: Command, args: str) -> None:
         """Run a command once no turn runs."""
         self._waiting.append((command, args))
@@ -111,18 +122,37 @@ class TurnDriver:
                 await backend.redrive()
                 following = backend.next_follow_up()
             while following is not None:
-                await backend.run_turn(following)
+                series = self.series
+                result = await backend.run_turn(following)
                 following = None if self._waiting else backend.next_follow_up()
+                if following is None:
+                    following = await self._next_of(series, result)
                 self._stopping = False
                 self._host.queue_changed()
         except (
             Exception
         ) as error:  # the core promised not to raise: this is a bug, and one turn is all it may cost
+            self.series = None
             self._host.report_bug(error)
         finally:
             self.busy, self._stopping = False, False
             self._host.turn_over()
         self._go_on()
+
+    async def _next_of(self, series: Series | None, result: TurnResult) -> str | None:
+        """Ask the series what comes next; one that began during the turn sends its first prompt itself."""
+        if series is None or series is not self.series:
+            return None
+        following = await series.following(result)
+        if self.series is not series:
+            return None
+        if following is None:
+            self.series = None
+        elif self._waiting:  # commands come first
+            assert self._backend is not None  # a turn has run
+            self._backend.follow_up(following)
+            return None
+        return following
 
     def _go_on(self) -> None:
         waiting, self._waiting = self._waiting, []

@@ -230,3 +230,44 @@ def test_h76_the_context_table_adds_up() -> None:
     assert shares["tool results"] == 100
     assert shares["system prompt"] == 10
     assert sum(shares.values()) == 1000
+
+
+async def test_a58_a_draft_replaces_nothing_and_counts_what_it_used() -> None:
+    w = world(text("reply " * 200), text("Goal: petals."))
+    agent = w.agent()
+    await agent.run("word " * 400)
+    before, used = agent.history, agent.usage
+
+    drafted = await agent.draft_summary("petals")
+
+    assert drafted.text == "Goal: petals."
+    assert agent.history == before
+    assert agent.usage != used
+    assert "special attention to: petals" in w.provider.requests[1].messages[0].content[0].text
+
+
+async def test_a58_a_short_conversation_is_compacted_by_hand_too() -> None:
+    w = world(text("first reply " * 100), text("second"))
+    agent = w.agent()
+    await agent.run("word " * 400)
+    await agent.run("next")
+
+    report = await agent.compact(summary="Goal: petals.")
+
+    assert report.tokens_after < report.tokens_before / 2
+    assert "Goal: petals." in agent.history[0].content[-1].text
+
+
+async def test_what_is_pinned_survives_every_compaction() -> None:
+    w = world(text("one " * 200), text("two " * 200), text("three " * 200))
+    agent = w.agent()
+    await agent.run("word " * 400)
+    await agent.pin("The person wants tabs.")
+    await agent.run("word " * 400)
+    await agent.compact(summary="First.")
+    await agent.run("word " * 400)
+    await agent.compact(summary="Second.")
+
+    pinned = [m for m in agent.history if isinstance(m, UserMessage) and m.pinned]
+    assert len(pinned) == 1
+    assert "wants tabs" in str(w.provider.requests[-1].messages)

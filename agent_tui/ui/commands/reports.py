@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_tui.ui.backend import StatusView, ToolView
+from agent_tui.ui.talk import ShareView
 
 _BAR_CELLS = 30
 
@@ -62,26 +63,30 @@ def _context_line(status: StatusView) -> str:
     )
 
 
-def context_report(status: StatusView) -> str:
-    """Draw how full the window is."""
+def context_report(status: StatusView, shares: Sequence[ShareView] = ()) -> str:
+    """Draw how full the window is and what fills it; the shares are estimates."""
+    parts = [(share.category.capitalize(), f"~{tokens(share.tokens)}") for share in shares if share.tokens]
     limit = status.context_limit_tokens
     if not limit:
-        return f"{tokens(status.context_tokens)} tokens in the context; the size of the model's window is not known."
+        head = f"{tokens(status.context_tokens)} tokens in the context; the size of the model's window is not known."
+        return f"{head}\n{columns(parts)}" if parts else head
     filled = min(_BAR_CELLS, round(_BAR_CELLS * status.context_tokens / limit))
     bar = "█" * filled + "░" * (_BAR_CELLS - filled)
     free = max(0, limit - status.context_tokens)
-    return columns([("Context", bar), ("Used", _context_line(status)), ("Free", f"{tokens(free)} tokens")])
+    ends = [("Free", f"{tokens(free)} tokens")]
+    return columns([("Context", bar), ("Used", _context_line(status)), *parts, *ends])
 
 
 def usage_report(status: StatusView) -> str:
     """List the tokens of the session; the cache's share is of all input."""
     cached = status.cache_read_tokens
-    total_in = status.input_tokens + cached
+    total_in = status.input_tokens + cached + status.cache_write_tokens
     share = f" ({100 * cached / total_in:.0f} % of the input)" if total_in and cached else ""
     return columns(
         [
             ("Input", f"{status.input_tokens:,} tokens"),
             ("From cache", f"{cached:,} tokens{share}"),
+            ("Into cache", f"{status.cache_write_tokens:,} tokens" if status.cache_write_tokens else ""),
             ("Output", f"{status.output_tokens:,} tokens"),
             ("Cost", money(status.cost_usd) or "not known for this model"),
         ]

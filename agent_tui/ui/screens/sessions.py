@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -10,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Static, TextArea
 
 from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.ui.backend import SessionView
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.safe import clean
 from agent_tui.ui.screens.picker import Choice, Picker
@@ -78,3 +80,12 @@ class SessionPicker(Picker):
 
     async def _find(self, text: str) -> None:
         self.show_also(text, await self._search(text))
+
+
+def session_choice(view: SessionView, current: str, here: str) -> Choice:
+    """Give the entry of one session; `here` is the workspace whose sessions need not name theirs."""
+    label = view.name or " ".join(view.first_prompt.split())[:60] or view.session_id
+    turns = "1 turn" if view.turns == 1 else f"{view.turns} turns"
+    where = f" · {Path(view.workspace).name}" if view.workspace not in ("", here) else ""
+    detail = f"{turns} · {view.session_id}{where}"
+    return Choice(view.session_id, label, detail, current=view.session_id == current)
