@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import __version__
-from agent_tui.options import PROVIDERS, RunOptions
+from agent_tui.options import PICK, PROVIDERS, RunOptions
 
 if TYPE_CHECKING:  # 33 ms that --version need not wait for
     import click
@@ -55,6 +55,8 @@ def _dispatch(arguments: list[str]) -> int:
     name = arguments[0] if arguments else ""
     if name in PLAIN:
         return PLAIN[name](arguments[1:])
+    if name == "resume":
+        arguments = _resume_flags(arguments[1:])
     import click
 
     from agent_tui.commands import COMMANDS, run_subcommand
@@ -72,6 +74,12 @@ def _dispatch(arguments: list[str]) -> int:
         return INTERRUPTED
 
 
+def _resume_flags(arguments: list[str]) -> list[str]:
+    """Give the flags that `agent-tui resume [ID] [flags]` stands for."""
+    named = bool(arguments) and not arguments[0].startswith("-")
+    return ["--resume", arguments[0], *arguments[1:]] if named else [f"--resume={PICK}", *arguments]
+
+
 def _permissions(arguments: list[str]) -> int:
     from agent_tui.wiring import run_permissions
 
@@ -84,6 +92,12 @@ def _sessions(arguments: list[str]) -> int:
     return run_sessions(arguments)
 
 
+def _approvals(arguments: list[str]) -> int:
+    from agent_tui.wiring import run_approvals
+
+    return run_approvals(arguments)
+
+
 def _mcp(arguments: list[str]) -> int:
     from agent_tui.mcp_wiring import run_mcp
 
@@ -91,7 +105,12 @@ def _mcp(arguments: list[str]) -> int:
 
 
 # They read their own arguments: importing click costs `permissions check` 33 ms of its 250.
-PLAIN: dict[str, Callable[[list[str]], int]] = {"permissions": _permissions, "sessions": _sessions, "mcp": _mcp}
+PLAIN: dict[str, Callable[[list[str]], int]] = {
+    "permissions": _permissions,
+    "sessions": _sessions,
+    "mcp": _mcp,
+    "approvals": _approvals,
+}
 
 
 def root_command() -> "click.Command":
@@ -125,7 +144,22 @@ def root_command() -> "click.Command":
         "-c", "--continue", "continue_last", is_flag=True, help="Open the last session of this directory."
     )
     @click.option(
-        "-r", "--resume", metavar="ID", default="", help="Open a session by id, its beginning, or its name."
+        "-r",
+        "--resume",
+        metavar="[ID]",
+        is_flag=False,
+        flag_value=PICK,
+        default="",
+        help="Open a session by id, its beginning, or its name; without one, pick it.",
+    )
+    @click.option("--fork-session", is_flag=True, help="With -c or -r: go on in a copy of the session.")
+    @click.option("--session-id", default="", metavar="ID", help="The id of the new session.")
+    @click.option(
+        "--on-approval",
+        type=click.Choice(["deny", "defer"]),
+        default="deny",
+        show_default=True,
+        help="With -p: what happens to calls that would ask. Deferred ones wait for 'agent-tui approvals'.",
     )
     @click.option("-m", "--model", default="", help="The model, as NAME or PROVIDER:NAME.")
     @click.option(
@@ -211,6 +245,8 @@ def root_command() -> "click.Command":
         "--add-dir", "add_dirs", multiple=True, type=click.Path(path_type=Path), help="One more directory."
     )
     @click.option("--theme", default="", help="The theme for this run.")
+    @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+    @click.option("--no-color", is_flag=True, help="Use no colours, as with NO_COLOR=1.")
     @click.option(
         "--mcp-config", multiple=True, metavar="FILE|JSON", help="MCP servers of this run; may be repeated."
     )
@@ -229,10 +265,22 @@ def root_command() -> "click.Command":
     return root
 
 
-_EPILOG = "Subcommands: tool, sessions, permissions, mcp, config, models, doctor, completion. 'agent-tui SUBCOMMAND --help' tells more."
+_EPILOG = "Subcommands: tool, sessions, resume, approvals, permissions, mcp, config, models, doctor, completion. 'agent-tui SUBCOMMAND --help' tells more."
+
+
+def _check_session_flags(options: RunOptions) -> None:
+    """Refuse flags that mean nothing together. Raises UsageError."""
+    earlier = bool(options.resume or options.continue_last)
+    if options.fork_session and not earlier:
+        raise _usage("--fork-session needs -c or -r: there is nothing to copy otherwise")
+    if options.session_id and earlier:
+        raise _usage("--session-id is for a new session; leave out -c and -r")
+    if options.print_mode and options.resume == PICK:
+        raise _usage("name the session: -p --resume ID")
 
 
 def _start(options: RunOptions) -> int:
+    _check_session_flags(options)
     workspace = options.enter_directory()
     if not options.print_mode and (options.json_schema or options.output_last_message is not None):
         raise _usage("--json-schema and --output-last-message need -p PROMPT")
@@ -242,9 +290,16 @@ def _start(options: RunOptions) -> int:
         return run_headless(options, workspace, piped=_piped_text())
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise _usage("no terminal here; use -p PROMPT for a run without a screen")
+    term = os.environ.get("TERM", "")
+    if term in _NO_SCREEN:
+        raise _usage(f"no full screen is possible with TERM={term!r}; use -p PROMPT for a run without one")
     from agent_tui.wiring import run_screen
 
     return run_screen(options, workspace)
+
+
+_NO_SCREEN = frozenset({"", "dumb", "unknown", "hardcopy", "printer", "glasstty"})
+"""Terminals whose cursor cannot be placed."""
 
 
 def _usage(text: str) -> Exception:

@@ -24,6 +24,8 @@ PROVIDERS = (
     "offline",
 )
 """What --provider takes; here so that a start need not import the providers."""
+PICK = "?"
+"""What --resume stands for when no session is named: the person picks one."""
 MODES = {"acceptEdits": "accept-edits", "dontAsk": "dont-ask", "bypassPermissions": "bypass"}
 
 
@@ -38,6 +40,9 @@ class RunOptions:
     quiet: bool = False
     continue_last: bool = False
     resume: str = ""
+    session_id: str = ""
+    fork_session: bool = False
+    on_approval: str = "deny"
     model: str = ""
     provider: str | None = None
     base_url: str = ""
@@ -61,6 +66,8 @@ class RunOptions:
     directory: Path | None = None
     add_dirs: tuple[Path, ...] = ()
     theme: str = ""
+    no_mouse: bool = False
+    no_color: bool = False
     trust: bool = False
     mcp_config: tuple[str, ...] = ()
     strict_mcp_config: bool = False

@@ -15,7 +15,7 @@ from agent_tui.sessions.frames import Frames, RawRecord, active_path, dumps, tex
 from agent_tui.sessions.info import info_of
 from agent_tui.sessions.replay import blocks_of
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.sessions.tree import TreePoint, branch_end, files_before, first_files, last_files
+from agent_tui.sessions.tree import RESTORED, TreePoint, branch_end, files_before, first_files, last_files
 from agent_tui.toolkit.diffing import changes
 from agent_tui.toolkit.encoding import detect
 from agent_tui.toolkit.git_diff import Side, file_diff
@@ -122,7 +122,7 @@ class SessionPast:
         if done.left:
             return f"{path} stays as it is: {done.left[0][1]}."
         await self._opened().record.checkpoint(
-            {"tree": done.tree, "label": "restored", "changed": [*done.changed]}
+            {"tree": done.tree, "label": RESTORED, "changed": [*done.changed]}
         )
         await self._reload(f"The person put {path} back to what it was before this {scope}.")
         return f"{path} is as it was before this {scope}." if done.changed else f"{path} did not differ."

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.config.paths import user_paths
+from agent_tui.options import PICK
 
 if TYPE_CHECKING:  # the parts are imported when they are built: the screen paints first
     from agent_tui.config.load import Loaded
     from agent_tui.core import Core
     from agent_tui.options import RunOptions
+    from agent_tui.protocol.permissions import Approver
 
 
 def loaded_settings(options: "RunOptions", workspace: Path, *, trusted: bool) -> "Loaded":
@@ -26,6 +28,8 @@ def loaded_settings(options: "RunOptions", workspace: Path, *, trusted: bool) ->
 
 def run_screen(options: "RunOptions", workspace: Path) -> int:
     """Open the full screen and give the exit code."""
+    if options.no_color:
+        os.environ["NO_COLOR"] = "1"  # before Textual is imported, which reads it then
     gc.disable()  # until the first paint, where the collector takes over: 11 to 50 ms of CPU
     import asyncio
 
@@ -55,8 +59,9 @@ def run_screen(options: "RunOptions", workspace: Path) -> int:
         row_diff=row_diff if isinstance(row_diff, bool) else draws_by_rows(os.environ),
         remember=preferences.remember,
     )
-    app = AgentApp(load_core, settings=settings, initial_prompt=options.prompt)
-    code = app.run(mouse=preferences.configured("mouse") is not False)
+    first = "/sessions" if options.resume == PICK else options.prompt
+    app = AgentApp(load_core, settings=settings, initial_prompt=first)
+    code = app.run(mouse=not options.no_mouse and preferences.configured("mouse") is not False)
     farewell = app.farewell()
     if farewell:
         print(farewell)
@@ -78,9 +83,10 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
     from agent_tui.headless.output import Output, OutputFormat
     from agent_tui.headless.print_mode import run_print
     from agent_tui.protocol.errors import UsageError
+    from agent_tui.sessions.approvals import DeferringApprover
 
     prompt = "\n\n".join(part for part in (options.prompt.strip(), piped.strip()) if part)
-    if not prompt:
+    if not prompt and not options.resume and not options.continue_last:
         raise UsageError("no prompt: give it as an argument or on standard input")
     kinds: Mapping[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
     output = Output(
@@ -98,7 +104,18 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         core = await assemble(options, workspace, with_screen=False)
         for notice in core.notices():
             output.say(notice)
-        return int(await run_print(core, prompt, output=output, approver=NobodyApprover()))
+        defers = options.on_approval == "defer"
+        approver: Approver = DeferringApprover() if defers else NobodyApprover()
+        if prompt:
+            return int(await run_print(core, prompt, output=output, approver=approver))
+        if not core.waits:
+            await core.aclose()
+            raise UsageError("no prompt, and nothing in this session waits for an approval")
+        recorded = core.recorded_approver(user_paths().state)
+        code = await run_print(core, None, output=output, approver=recorded)
+        for reason in recorded.refused:
+            output.say(reason)
+        return int(code)
 
     return asyncio.run(run())
 
@@ -192,6 +209,14 @@ def run_permissions(arguments: Sequence[str]) -> int:
         )
 
     return main(arguments, setup=setup)
+
+
+def run_approvals(arguments: Sequence[str]) -> int:
+    """Run the `approvals` subcommand and give the exit code."""
+    from agent_tui.sessions.approval_commands import main
+
+    paths = user_paths()
+    return main(arguments, root=paths.sessions, keys=paths.state)
 
 
 def run_sessions(arguments: Sequence[str]) -> int:

@@ -1,25 +1,28 @@
 """Goes back and forth in a session: its conversation, its files, or both. Nothing is ever deleted."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from agent_tui.agent.checkpoints import Checkpoints, FileChange, PutBack
 from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.sessions.frames import RawRecord
 from agent_tui.sessions.session import Session
 from agent_tui.sessions.tree import (
     REDO,
+    RESTORED,
     UNDO,
     TreePoint,
+    by_hand_before,
     doubtful_files,
     files_at,
     files_before,
+    files_left,
     last_files,
     points,
     redo_target,
     undo_target,
 )
-
-RESTORED = "restored"
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Rewind:
         tree = files_at(records, target)
         if self._checkpoints is None or tree is None:
             return []
-        return await self._checkpoints.plan(tree, last=last_files(records))
+        return await self._checkpoints.plan(tree, last=last_files(records), doubtful=files_left(records))
 
     async def to(
         self,
@@ -79,9 +82,9 @@ class Rewind:
         point = next((p for p in points(records) if p.entry_id == entry_id), None)
         if point is None:
             raise AgentTuiError(f"There is no prompt {entry_id!r} in this session.")
-        tree = files_before(records, entry_id) if files else None
-        doubtful = doubtful_files(records, entry_id)
-        return await self._move(point.before if conversation else None, tree, allowed, UNDO, doubtful)
+        return await self._back(
+            records, entry_id, point.before if conversation else None, files=files, allowed=allowed
+        )
 
     async def undo(self, *, allowed: Collection[str] = ()) -> Rewound | None:
         """Take back the last prompt with what it did to the files; None when there is none."""
@@ -90,8 +93,7 @@ class Rewind:
         if before is None:
             return None
         prompt = next(p for p in reversed(points(records)) if p.active)
-        doubtful = doubtful_files(records, prompt.entry_id)
-        return await self._move(before, files_before(records, prompt.entry_id), allowed, UNDO, doubtful)
+        return await self._back(records, prompt.entry_id, before, files=True, allowed=allowed)
 
     async def redo(self, *, allowed: Collection[str] = ()) -> Rewound | None:
         """Bring back what the last undo took; None when there is nothing."""
@@ -99,22 +101,53 @@ class Rewind:
         target = redo_target(records)
         if target is None:
             return None
-        return await self._move(target, files_at(records, target), allowed, REDO)
+        move = _Move(target, files_at(records, target), REDO, doubtful=files_left(records))
+        return await self._move(move, allowed)
 
-    async def _move(
+    async def _back(
         self,
-        entry_id: str | None,
-        tree: str | None,
+        records: Sequence[RawRecord],
+        entry_id: str,
+        before: str | None,
+        *,
+        files: bool,
         allowed: Collection[str],
-        why: str,
-        doubtful: Collection[str] = (),
     ) -> Rewound:
+        move = _Move(
+            before,
+            files_before(records, entry_id) if files else None,
+            UNDO,
+            doubtful=doubtful_files(records, entry_id),
+            by_hand=by_hand_before(records, entry_id) if files else frozenset(),
+        )
+        return await self._move(move, allowed)
+
+    async def _move(self, move: "_Move", allowed: Collection[str]) -> Rewound:
         done: PutBack | None = None
-        if tree is not None and self._checkpoints is not None:
+        if move.tree is not None and self._checkpoints is not None:
             last = last_files(self._session.records())
-            done = await self._checkpoints.put_back(tree, last=last, allowed=allowed, doubtful=doubtful)
-        if entry_id is not None:
-            await self._session.move_to(entry_id, why=why)
+            done = await self._checkpoints.put_back(
+                move.tree, last=last, allowed=allowed, doubtful=move.doubtful
+            )
+        if move.entry_id is not None:
+            await self._session.move_to(move.entry_id, why=move.why)
         if done is not None:
-            await self._session.checkpoint({"tree": done.tree, "label": RESTORED, "changed": [*done.changed]})
-        return Rewound(done, entry_id is not None)
+            left = move.by_hand | {path for path, _ in done.left}
+            await self._session.checkpoint(
+                {"tree": done.tree, "label": RESTORED, "changed": [*done.changed], "left": [*sorted(left)]}
+            )
+        return Rewound(done, move.entry_id is not None)
+
+
+@dataclass(frozen=True)
+class _Move:
+    """Where to go: the entry (None: stay), the tree of the files (None: stay), and why.
+
+    `doubtful` are paths that may be the person's now, `by_hand` those that are the person's once the move is done.
+    """
+
+    entry_id: str | None
+    tree: str | None
+    why: str
+    doubtful: AbstractSet[str] = frozenset()
+    by_hand: AbstractSet[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Answers reviews when there is no person: by deferring them or by saying no."""
+"""Answers reviews when there is no person: by saying no."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,14 +20,6 @@ class NobodyApprover:
         """Deny every request and mark it as unasked."""
         self.asked += requests
         return {request.call_id: _denied(request) for request in requests}
-
-
-class DeferringApprover:
-    """Leaves everything that would have to be asked for later; the turn ends with pending approvals."""
-
-    async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
-        """Defer every request."""
-        return {request.call_id: Verdict(call_id=request.call_id, deferred=True) for request in requests}
 
 
 def _denied(request: PermissionRequest) -> Verdict:

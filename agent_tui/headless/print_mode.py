@@ -30,6 +30,8 @@ class Conversation(Protocol):
 
     async def run_turn(self, text: str) -> TurnResult: ...
 
+    async def redrive(self) -> TurnResult: ...
+
     def cancel_turn(self) -> None: ...
 
     @property
@@ -39,9 +41,9 @@ class Conversation(Protocol):
 
 
 async def run_print(
-    conversation: Conversation, prompt: str, *, output: Output, approver: Approver
+    conversation: Conversation, prompt: str | None, *, output: Output, approver: Approver
 ) -> ExitCode:
-    """Run one turn and give the exit code. SIGINT and SIGTERM stop the turn; what is done is kept."""
+    """Run one turn, or go on with the one that waits (`prompt` None), and give the exit code. SIGINT and SIGTERM stop the turn; what is done is kept."""
     conversation.bind(sink=output, approver=approver, ask=None)
     stopped: list[signal.Signals] = []
 
@@ -54,7 +56,7 @@ async def run_print(
         loop.add_signal_handler(number, stop, number)
     try:
         output.begin(conversation.status(), [tool.name for tool in conversation.tools()])
-        result = await conversation.run_turn(prompt)
+        result = await (conversation.redrive() if prompt is None else conversation.run_turn(prompt))
         output.finish(conversation.status(), result)
     finally:
         await conversation.aclose()

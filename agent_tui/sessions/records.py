@@ -118,13 +118,17 @@ class TodoRecord(Record):
 
 
 class CheckpointRecord(Record):
-    """The state of the files at this point: `tree` names it, `uncovered` says what it leaves out and why."""
+    """The state of the files at this point: `tree` names it, `uncovered` says what it leaves out.
+
+    `left` are paths that a move back did not touch because they were the person's.
+    """
 
     type: Literal["checkpoint"] = "checkpoint"
     tree: str
     label: str = ""
     changed: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     doubtful: bool = False
 
 

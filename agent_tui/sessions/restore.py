@@ -187,7 +187,10 @@ def explain(restored: Restored, damaged_lines: Sequence[int] = ()) -> list[str]:
         said.append(f"{restored.unread} record(s) could not be understood and were skipped.")
     if restored.pending:
         names = ", ".join(request.display_name or request.tool for request in restored.pending)
-        said.append(f"Approvals were open when the session ended; nothing of it was run: {names}.")
+        said.append(
+            f"Approvals were open when the session ended; nothing of it was run: {names}. "
+            "/pending asks about them again, 'agent-tui approvals' answers them from outside."
+        )
     elif restored.interrupted:
         names = ", ".join(restored.unanswered)
         said.append(

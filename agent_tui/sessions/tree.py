@@ -10,6 +10,8 @@ UNDO = "undo"
 REDO = "redo"
 BEFORE, AFTER = "before", "after"
 """Labels of the checkpoints around a round."""
+RESTORED = "restored"
+"""Label of the checkpoint that a move back leaves."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,22 @@ def files_before(records: Sequence[RawRecord], entry_id: str) -> str | None:
 
     That is the first checkpoint after it on the active path: it was taken just before the first change.
     """
+    record = _first_checkpoint(records, entry_id)
+    return text_of(record, "tree") if record else None
+
+
+def by_hand_before(records: Sequence[RawRecord], entry_id: str) -> set[str]:
+    """Give the paths that were the person's work in the tree that `files_before` gives."""
+    record = _first_checkpoint(records, entry_id)
+    return _paths(record, "changed") if record and record.get("label") == BEFORE else set()
+
+
+def _first_checkpoint(records: Sequence[RawRecord], entry_id: str) -> RawRecord | None:
     after = False
     for record in active_path(records):
         after = after or record.get("id") == entry_id
         if after and record.get("type") == "checkpoint":
-            return text_of(record, "tree")
+            return record
     return None
 
 
@@ -129,20 +142,34 @@ def first_files(records: Sequence[RawRecord]) -> str | None:
 def doubtful_files(records: Sequence[RawRecord], entry_id: str) -> set[str]:
     """Give the paths that something else than the agent's calls may have changed, after `entry_id` on the active path.
 
-    That is what changed while a background job ran, and what was different when a round began from how the one before
-    left it: the person's own work.
+    That is what changed while a background job ran, what was different when a round began from how the one before
+    left it, and what an earlier move left alone: the person's own work.
     """
-    found: set[str] = set()
+    found = files_left(records)
     after, began = False, False
     for record in active_path(records):
         after = after or record.get("id") == entry_id
         if not after or record.get("type") != "checkpoint":
             continue
-        changed = record.get("changed")
-        if began and isinstance(changed, list) and (record.get("doubtful") or record.get("label") == BEFORE):
-            found.update(path for path in changed if isinstance(path, str))
+        if began and (record.get("doubtful") or record.get("label") == BEFORE):
+            found.update(_paths(record, "changed"))
         began = True
     return found
+
+
+def files_left(records: Sequence[RawRecord]) -> set[str]:
+    """Give the paths that moves back left alone and that none has put back since."""
+    found: set[str] = set()
+    for record in records:
+        if record.get("type") == "checkpoint" and record.get("label") == RESTORED:
+            found -= _paths(record, "changed")
+            found |= _paths(record, "left")
+    return found
+
+
+def _paths(record: RawRecord, key: str) -> set[str]:
+    value = record.get(key)
+    return {path for path in value if isinstance(path, str)} if isinstance(value, list) else set()
 
 
 def branch_end(records: Sequence[RawRecord], entry_id: str) -> str:

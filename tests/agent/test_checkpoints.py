@@ -318,10 +318,10 @@ def shake(root: Path, rng: random.Random) -> None:
             continue
 
 
-async def test_undo_and_redo_over_fifty_random_turns_reproduce_every_state(scene: Scene) -> None:
+async def test_undo_and_redo_over_random_turns_reproduce_every_state(scene: Scene) -> None:
     rng = random.Random(7)
     states = [state(scene.workspace)]
-    for number in range(50):
+    for number in range(int(os.environ.get("AGENT_TUI_TEST_TURNS", "12"))):
         await scene.turn(f"turn {number}", lambda: shake(scene.workspace, rng))
         states.append(state(scene.workspace))
 
@@ -331,6 +331,83 @@ async def test_undo_and_redo_over_fifty_random_turns_reproduce_every_state(scene
     for expected in states[1:]:
         await scene.rewind.redo()
         assert state(scene.workspace) == expected
+
+
+async def test_what_was_written_by_hand_between_turns_survives_every_move_back_and_forth(
+    scene: Scene,
+) -> None:
+    mine, shared = scene.workspace / "mine", scene.workspace / "shared"
+    await scene.turn("one", lambda: shared.write_text("by the agent"))
+    shared.write_text("by hand")
+    await scene.turn("two", lambda: (scene.workspace / "its").write_text("2"))
+    mine.write_text("notes")
+
+    for _ in range(2):
+        await scene.rewind.undo()
+    back = (shared.read_text(), mine.read_text(), (scene.workspace / "its").exists())
+    for _ in range(2):
+        await scene.rewind.redo()
+
+    assert back == ("by hand", "notes", False)
+    assert (shared.read_text(), mine.read_text()) == ("by hand", "notes")
+    assert (scene.workspace / "its").read_text() == "2"
+
+
+async def test_a_file_by_hand_that_was_overwritten_on_request_comes_back_by_redo(scene: Scene) -> None:
+    file = scene.workspace / "a"
+    file.write_text("0")
+    await scene.turn("one", lambda: file.write_text("1"))
+    file.write_text("by hand")
+
+    done = await scene.rewind.undo(allowed=["a"])
+    assert file.read_text() == "0"
+    assert done is not None
+    assert done.files is not None
+    await scene.rewind._checkpoints.put_back(done.files.before)  # type: ignore[union-attr]
+
+    assert file.read_text() == "by hand"
+
+
+async def test_random_turns_with_work_by_hand_between_lose_nothing_of_it(scene: Scene) -> None:
+    rng = random.Random(11)
+    mine = scene.workspace / "mine"
+    turns = int(os.environ.get("AGENT_TUI_TEST_TURNS", "8"))
+    for number in range(turns):
+        await scene.turn(f"turn {number}", lambda: shake(scene.workspace, rng))
+        mine.write_text(f"by hand {number}")
+
+    for move in (scene.rewind.undo, scene.rewind.redo):
+        for _ in range(turns):
+            await move()
+            assert mine.read_text() == f"by hand {turns - 1}"
+
+
+async def test_what_changed_while_a_job_ran_is_asked_about(scene: Scene) -> None:
+    log = scene.workspace / "log"
+    scene.rounds._busy = lambda: True
+    await scene.turn("start", lambda: log.write_text("1"))
+    await scene.turn("more", lambda: log.write_text("2"))
+
+    first = scene.rewind.points()[0].entry_id
+    (change,) = await scene.rewind.preview(first)
+    await scene.rewind.to(first)
+
+    assert "background job" in change.conflict
+    assert log.read_text() == "2"
+
+
+async def test_a_file_outside_that_a_call_names_is_covered(scene: Scene, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("before")
+    scene.rounds._workspace = scene.workspace
+    scene.action = lambda: outside.write_text("after")
+    await scene.session.user_message(user("go"), turn_id="t", text="go")
+    call = ToolCall(call_id="c", name="write", arguments_json=f'{{"file_path": "{outside}"}}')
+    await scene.rounds.run([call], turn_id="t", round_index=0)
+
+    await scene.rewind.undo()
+
+    assert outside.read_text() == "before"
 
 
 async def test_gc_keeps_what_a_checkpoint_needs(scene: Scene, tmp_path: Path) -> None:
