@@ -107,3 +107,32 @@ def test_fallback_model_answers_when_the_first_stays_overloaded(place: Place, se
     assert "from the second" in done.stdout
     assert asked == ["claude-sonnet-5-5"] * 3 + ["claude-haiku-5-5"]
     assert "claude-haiku-5-5 takes over" in done.stderr
+
+
+def without_marks(messages: object) -> str:
+    return json.dumps(messages).replace(', "cache_control": {"type": "ephemeral"}', "")
+
+
+def test_h78_two_turns_and_a_resumed_one_send_the_same_bytes_up_to_the_mark(
+    place: Place, serve: Serve
+) -> None:
+    script = [
+        message("I look.", tools=[Tool("t1", "read", {"file_path": "README.md"})]),
+        message("It counts petals."),
+        message("Still petals."),
+    ]
+    with serve(script) as served:
+        first = place.run("-p", "what is this?", **served.env)
+        second = place.run("-p", "are you sure?", "--continue", **served.env)
+        raw = [request.raw for request in served.server.requests]
+        requests = served.requests
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert len(raw) == 3
+    for earlier, later in zip(requests, requests[1:], strict=False):
+        assert json.dumps(later["system"]) == json.dumps(earlier["system"])
+        assert json.dumps(later["tools"]) == json.dumps(earlier["tools"])
+        assert without_marks(later["messages"]).startswith(without_marks(earlier["messages"])[:-1])
+        assert later["system"][-1]["cache_control"] == {"type": "ephemeral"}  # type: ignore[index]
+    start, end = raw[0].index(b'"system":'), raw[0].rindex(b'"thinking":')
+    assert all(raw[0][start:end] in one for one in raw[1:])
