@@ -62,19 +62,16 @@ class PersonShell:
             )
         )
         started = time.monotonic()
-        cancelled = False
+        cancelled = ran = False
         try:
             result = await self._tools.execute(BASH, arguments, ctx)
+            ran = True
         except ToolError as error:
             result = ToolResult.error(str(error))
         except asyncio.CancelledError:
             cancelled = True
             result = ToolResult.error("".join(printed) + "\n(ended by the person)")
-        display = (
-            display_text(result.output)
-            if cancelled or "exit_code" not in result.data
-            else self._tools.show(BASH, arguments, result)
-        )
+        display = self._tools.show(BASH, arguments, result) if ran else display_text(result.output)
         await self._say(
             ToolFinished(
                 turn_id="",

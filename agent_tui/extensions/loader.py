@@ -5,7 +5,8 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -90,7 +91,8 @@ def _execute(stem: str, path: Path, *, source: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with _no_bytecode(source != "bundled"):
+            spec.loader.exec_module(module)
     except (
         Exception,
         SystemExit,
@@ -98,6 +100,17 @@ def _execute(stem: str, path: Path, *, source: str) -> ModuleType:
         sys.modules.pop(name, None)
         raise ToolLoadError(_import_fault(error), path=path) from error
     return module
+
+
+@contextmanager
+def _no_bytecode(wanted: bool) -> Generator[None]:
+    """Write no `__pycache__` beside what a tool imports: it would change the project's content that is trusted."""
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = before or wanted
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _free_module_name(name: str, path: Path) -> str:

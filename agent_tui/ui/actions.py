@@ -92,7 +92,10 @@ class AppActions:
         """Do a keymap action."""
         do = self._table.get(action)
         if do is not None:
-            do()
+            try:
+                do()
+            except AgentTuiError as error:
+                self._app.status.show_hint(str(error))
 
     def _work(self, job: Awaitable[None], group: str = "action") -> Worker[None]:
         async def guarded() -> None:
@@ -171,9 +174,10 @@ class AppActions:
         self._app.copy_to_clipboard(text)
         self._app.status.show_hint(f"Copied {len(text):,} characters")
 
-    def offer_trust(self) -> None:
-        """Ask about what the project brings, when it has to be asked."""
+    def ready(self) -> None:
+        """Do what waited for the core: ask about what the project brings, run early shell lines."""
         self._work(offer_trust(self))
+        self._shell.ready()
 
     def go_on(self) -> None:
         """Let the turn that waits for approvals go on."""

@@ -186,7 +186,7 @@ class AgentApp(RowDiffApp[int], inherit_bindings=False):
         if self._initial_prompt:
             self.actions.submit(self._initial_prompt)
         self.driver.use(backend)
-        self.actions.offer_trust()
+        self.actions.ready()
         if self.prompt.text:
             backend.warm_up()
         await asyncio.to_thread(warm)

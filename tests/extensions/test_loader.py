@@ -180,3 +180,14 @@ def test_a38_a_tool_without_display_gets_a_default(tmp_path: Path) -> None:
 def test_the_bundled_folders_are_those_of_the_checkout() -> None:
     assert tools_dir().name == "tools"
     assert themes_dir().parent == tools_dir().parent
+
+
+def test_loading_writes_nothing_into_the_folder_of_a_project_not_even_for_helpers(tmp_path: Path) -> None:
+    write_tool(tmp_path, "pack/__init__.py", extra="\nfrom . import helper\n")
+    (tmp_path / "pack/helper.py").write_text("VALUE = 1\n")
+    before = sys.dont_write_bytecode
+
+    assert names(tmp_path, "project") == ["echo"]
+
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["__init__.py", "helper.py", "pack"]
+    assert sys.dont_write_bytecode == before
