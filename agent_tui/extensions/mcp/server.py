@@ -57,7 +57,7 @@ class Offer:
 
 
 class Server:
-    """One configured server. `state` and `detail` say how it is; `generation` grows when its offer changes.
+    """One configured server. `state` and `detail` say how it is; `generation` grows when its offer changes, 0 before the first.
 
     `legal_name` stands in the names of its tools; `on_change` is called when its state or offer changed.
     """
@@ -229,7 +229,10 @@ class Server:
         for problem in offer.problems:
             self.log.add("state", problem)
         self._listed = found.tools
-        if (offer.accepted, offer.changed) != (self.offer.accepted, self.offer.changed):
+        if not self.generation or (offer.accepted, offer.changed) != (
+            self.offer.accepted,
+            self.offer.changed,
+        ):
             self.generation += 1
         self.offer = offer
 

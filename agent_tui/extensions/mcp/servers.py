@@ -179,7 +179,13 @@ class Servers:
         self._gone.clear()
         for running in self._running.values():
             notices += self._trouble(running)
-            if running.source.generation == running.server.generation:
+            if running.server.state == "off" and running.joined:
+                door.remove(_door_name(running.server))
+                running.source, running.joined = McpSource(running.server), False
+                notices.append(
+                    News(f"The MCP server {running.server.spec.name!r} is off; its tools are gone.")
+                )
+            if running.server.state == "off" or running.server.generation in (0, running.source.generation):
                 continue
             first = not running.joined
             came, went = running.source.take()

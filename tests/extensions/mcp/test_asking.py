@@ -1,3 +1,4 @@
+import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,15 +57,13 @@ async def test_without_a_person_questions_are_declined(workspace: Path) -> None:
 
 
 async def test_a_calls_time_stands_still_while_the_person_thinks(workspace: Path) -> None:
-    import asyncio
-
     class Slow(Person):
         async def __call__(self, questions: Sequence[Question]) -> Sequence[Sequence[str]] | None:
-            await asyncio.sleep(0.8)
+            await asyncio.sleep(1.5)
             return await super().__call__(questions)
 
     person = Slow([["Ann"], []])
-    async with world(workspace, [spec(call_s=0.4)], desk={"ask": person.there, "interactive": True}) as here:
+    async with world(workspace, [spec(call_s=1.0)], desk={"ask": person.there, "interactive": True}) as here:
         assert "Ann" in (await here.call("mcp__tiny__ask")).output
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from agent_tui.extensions.mcp.commands import Setup, main
 from agent_tui.extensions.mcp.config import ConfigFiles, Found, find_servers, project_places
+from agent_tui.extensions.trust import what_would_run
 from tests.support.mcp_world import SCRIPTS
 
 
@@ -240,3 +241,20 @@ def test_the_sdk_is_not_imported_before_a_server_starts() -> None:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert said.strip() == "[]"
+
+
+def test_h_p1_what_a_projects_settings_would_start_is_shown_before_it_is_trusted(
+    workspace: Path, tmp_path: Path
+) -> None:
+    (workspace / ".agent-tui").mkdir()
+    (workspace / ".agent-tui" / "config.toml").write_text(
+        '[mcp.servers.x]\ncommand = "sh"\nargs = ["-c", "evil"]\n'
+    )
+    written(workspace / ".mcp.json", {"y": {"url": "https://evil.example"}})
+
+    items = what_would_run(workspace, home=tmp_path)
+
+    assert [(item.kind, item.name, item.detail) for item in items] == [
+        ("MCP server", "x", "sh -c evil"),
+        ("MCP server", "y", "https://evil.example"),
+    ]

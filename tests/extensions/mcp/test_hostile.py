@@ -106,6 +106,16 @@ async def test_mc_03_an_answer_of_50_mb_is_cut_and_holds_nothing_up(workspace: P
         assert (await here.call("mcp__tiny__echo", '{"text": "on"}')).output == "echo: on"
 
 
+async def test_a_server_that_comes_late_joins_at_the_next_turn_behind_the_others(workspace: Path) -> None:
+    async with world(workspace, [spec()], settle=False) as here:
+        assert here.publish() == []
+        await here.until(lambda: here.status().state == "ready")
+        assert here.tools.specs() == []
+
+        assert here.publish() == ["The MCP server 'tiny' joined with 12 tools."]
+        assert here.publish() == []
+
+
 async def test_a_server_that_floods_its_output_is_ended(workspace: Path) -> None:
     async with world(workspace, [spec("flood"), spec(name="good")]) as here:
         await here.until(lambda: here.status().state == "failed", limit_s=40)
@@ -217,8 +227,11 @@ async def test_a_server_can_be_switched_off_and_on(workspace: Path) -> None:
         await here.until(lambda: here.status().state == "off")
         with pytest.raises(ToolError, match="is switched off"):
             await here.call("mcp__tiny__echo")
+        assert here.publish() == ["The MCP server 'tiny' is off; its tools are gone."]
+        assert here.tools.specs() == []
 
         here.servers.enable("tiny", True)
         await here.until(lambda: here.status().state == "ready")
+        assert here.publish() == ["The MCP server 'tiny' joined with 12 tools."]
 
         assert (await here.call("mcp__tiny__echo")).output == "echo: None"

@@ -158,7 +158,7 @@ def call(request):
                 "notifications/progress",
                 {"progressToken": token, "progress": done, "total": 3, "message": "step"},
             )
-            time.sleep(0.15)
+            time.sleep(0.3)
         return answer(request, text("finished"))
     if name == "ask":
         schema = {
