@@ -112,6 +112,8 @@ def _plain(key: str, value: JsonValue, name: str) -> Iterator[TrustItem]:
 def _servers(table: Mapping[str, JsonValue], name: str) -> Iterator[TrustItem]:
     for key in ("mcpServers", "mcp_servers", "mcp", "servers"):
         servers = table.get(key)
+        if isinstance(servers, dict) and key == "mcp" and isinstance(servers.get("servers"), dict):
+            servers = servers["servers"]  # [mcp.servers.NAME] of a config.toml
         if isinstance(servers, dict):
             for server, spec in servers.items():
                 yield TrustItem("MCP server", server, _server_detail(spec), name)
