@@ -138,6 +138,19 @@ def root_command() -> "click.Command":
         default="text",
         show_default=True,
     )
+    @click.option(
+        "--input-format",
+        type=click.Choice(["text", "stream-json"]),
+        default="text",
+        show_default=True,
+        help="With stream-json in and out: prompts and answers to approvals as lines on standard input.",
+    )
+    @click.option(
+        "--permission-command",
+        metavar="CMD",
+        default="",
+        help="With -p: a program that answers approvals, one JSON object in, one out.",
+    )
     @click.option("--include-partial-messages", is_flag=True, help="With stream-json: deltas as they come.")
     @click.option("-q", "--quiet", is_flag=True, help="With -p: no progress on standard error.")
     @click.option(
@@ -279,15 +292,29 @@ def _check_session_flags(options: RunOptions) -> None:
         raise _usage("name the session: -p --resume ID")
 
 
+def _check_answer_flags(options: RunOptions) -> None:
+    """Refuse ways of answering approvals that exclude each other. Raises UsageError."""
+    streams = options.input_format == "stream-json"
+    if streams and (not options.print_mode or options.output_format != "stream-json"):
+        raise _usage("--input-format stream-json needs -p and --output-format stream-json")
+    if options.permission_command and not options.print_mode:
+        raise _usage("--permission-command needs -p")
+    ways = [streams, bool(options.permission_command), options.on_approval == "defer"]
+    if sum(ways) > 1:
+        raise _usage("choose one of --input-format stream-json, --permission-command and --on-approval defer")
+
+
 def _start(options: RunOptions) -> int:
     _check_session_flags(options)
+    _check_answer_flags(options)
     workspace = options.enter_directory()
     if not options.print_mode and (options.json_schema or options.output_last_message is not None):
         raise _usage("--json-schema and --output-last-message need -p PROMPT")
     if options.print_mode:
         from agent_tui.wiring import run_headless
 
-        return run_headless(options, workspace, piped=_piped_text())
+        piped = "" if options.input_format == "stream-json" else _piped_text()
+        return run_headless(options, workspace, piped=piped)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise _usage("no terminal here; use -p PROMPT for a run without a screen")
     term = os.environ.get("TERM", "")

@@ -36,6 +36,8 @@ class RunOptions:
     prompt: str = ""
     print_mode: bool = False
     output_format: str = "text"
+    input_format: str = "text"
+    permission_command: str = ""
     include_partial_messages: bool = False
     quiet: bool = False
     continue_last: bool = False

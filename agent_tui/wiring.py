@@ -12,6 +12,7 @@ from agent_tui.options import PICK
 if TYPE_CHECKING:  # the parts are imported when they are built: the screen paints first
     from agent_tui.config.load import Loaded
     from agent_tui.core import Core
+    from agent_tui.headless.output import Output
     from agent_tui.options import RunOptions
     from agent_tui.protocol.permissions import Approver
 
@@ -75,18 +76,17 @@ def _import_assemble() -> "Callable[..., Awaitable[Core]]":
 
 
 def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
-    """Answer one prompt without a screen and give the exit code."""
+    """Answer one prompt, or those of a stream, without a screen and give the exit code."""
     import asyncio  # 45 ms of CPU that `permissions check` does without
     import sys
 
-    from agent_tui.headless.approver import NobodyApprover
     from agent_tui.headless.output import Output, OutputFormat
     from agent_tui.headless.print_mode import run_print
     from agent_tui.protocol.errors import UsageError
-    from agent_tui.sessions.approvals import DeferringApprover
 
     prompt = "\n\n".join(part for part in (options.prompt.strip(), piped.strip()) if part)
-    if not prompt and not options.resume and not options.continue_last:
+    streams = options.input_format == "stream-json"
+    if not prompt and not options.resume and not options.continue_last and not streams:
         raise UsageError("no prompt: give it as an argument or on standard input")
     kinds: Mapping[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
     output = Output(
@@ -97,6 +97,7 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         partial=options.include_partial_messages,
         last_message=options.output_last_message,
     )
+    approver = _approver(options, workspace, say=output.say)
 
     async def run() -> int:
         from agent_tui.assembly import assemble
@@ -104,8 +105,8 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         core = await assemble(options, workspace, with_screen=False)
         for notice in core.notices():
             output.say(notice)
-        defers = options.on_approval == "defer"
-        approver: Approver = DeferringApprover() if defers else NobodyApprover()
+        if streams:
+            return await _run_stream(core, output, workspace, prompt)
         if prompt:
             return int(await run_print(core, prompt, output=output, approver=approver))
         if not core.waits:
@@ -118,6 +119,42 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         return int(code)
 
     return asyncio.run(run())
+
+
+def _approver(options: "RunOptions", workspace: Path, *, say: Callable[[str], None]) -> "Approver":
+    """Give who answers approvals in a run without a screen. Raises UsageError."""
+    from agent_tui.headless.approver import NobodyApprover
+    from agent_tui.sessions.approvals import DeferringApprover
+
+    if options.on_approval == "defer":
+        return DeferringApprover()
+    if not options.permission_command.strip():
+        return NobodyApprover()
+    import shlex
+
+    from agent_tui.headless.command_approver import CommandApprover
+    from agent_tui.headless.questions import Ground
+    from agent_tui.protocol.errors import UsageError
+
+    try:
+        command = shlex.split(options.permission_command)
+    except ValueError as error:
+        raise UsageError(f"--permission-command cannot be read: {error}") from error
+    return CommandApprover(command, ground=Ground(workspace, Path.home().resolve()), say=say)
+
+
+async def _run_stream(core: "Core", output: "Output", workspace: Path, prompt: str) -> int:
+    """Run the turns that standard input asks for, its answers to approvals among them."""
+    import sys
+
+    from agent_tui.headless.questions import Ground
+    from agent_tui.headless.stream_approver import StreamApprover
+    from agent_tui.headless.stream_input import lines_of
+    from agent_tui.headless.stream_mode import StreamRun
+
+    approver = StreamApprover(output.line, Ground(workspace, Path.home().resolve()))
+    run = StreamRun(core, output=output, approver=approver, prompt=prompt)
+    return int(await run.run(lines_of(sys.stdin.fileno())))
 
 
 def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_all: bool, yes: bool) -> int:

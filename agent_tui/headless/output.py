@@ -74,7 +74,7 @@ class Output:
     def begin(self, facts: RunFacts, tools: list[str]) -> None:
         """Write the first line of stream-json: who runs, with which tools."""
         if self._kind == "stream-json":
-            self._line(
+            self.line(
                 {
                     "type": "session_started",
                     "session_id": facts.session_id,
@@ -133,8 +133,10 @@ class Output:
             if result.error:
                 self.say(result.error)
         else:
-            self._line(self._result(facts, result, text))
+            self.line(self._result(facts, result, text))
         self._out.flush()
+        self._denied.clear()
+        self._started = time.monotonic()
         if self._last_message is not None:
             try:
                 self._last_message.write_text(text, encoding="utf-8", errors="replace")
@@ -159,7 +161,8 @@ class Output:
             "structured": result.structured,
         }
 
-    def _line(self, data: JsonObject) -> None:
+    def line(self, data: JsonObject) -> None:
+        """Write one object as a line of its own."""
         self._out.write(json.dumps(data, ensure_ascii=False) + "\n")
         self._out.flush()
 

@@ -1,12 +1,11 @@
 """One prompt in, one answer out, no screen."""
 
-import asyncio
-import signal
 from collections.abc import Sequence
 from typing import Protocol
 
 from agent_tui.headless.exit_codes import ExitCode, exit_code
 from agent_tui.headless.output import Output, RunFacts
+from agent_tui.headless.signals import stopped_by_signals
 from agent_tui.protocol.events import EventSink
 from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.tools import TurnResult
@@ -43,25 +42,16 @@ class Conversation(Protocol):
 async def run_print(
     conversation: Conversation, prompt: str | None, *, output: Output, approver: Approver
 ) -> ExitCode:
-    """Run one turn, or go on with the one that waits (`prompt` None), and give the exit code. SIGINT and SIGTERM stop the turn; what is done is kept."""
+    """Run one turn, or go on with the one that waits (`prompt` None), and give the exit code.
+
+    SIGINT and SIGTERM stop the turn; what is done is kept.
+    """
     conversation.bind(sink=output, approver=approver, ask=None)
-    stopped: list[signal.Signals] = []
-
-    def stop(number: signal.Signals) -> None:
-        stopped.append(number)
-        conversation.cancel_turn()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop, number)
-    try:
-        output.begin(conversation.status(), [tool.name for tool in conversation.tools()])
-        result = await (conversation.redrive() if prompt is None else conversation.run_turn(prompt))
-        output.finish(conversation.status(), result)
-    finally:
-        await conversation.aclose()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-    if stopped:
-        return ExitCode.INTERRUPTED if stopped[0] == signal.SIGINT else ExitCode.TERMINATED
-    return exit_code(result, overloaded=conversation.last_error_may_pass)
+    with stopped_by_signals(conversation.cancel_turn) as stopped:
+        try:
+            output.begin(conversation.status(), [tool.name for tool in conversation.tools()])
+            result = await (conversation.redrive() if prompt is None else conversation.run_turn(prompt))
+            output.finish(conversation.status(), result)
+        finally:
+            await conversation.aclose()
+    return stopped.code or exit_code(result, overloaded=conversation.last_error_may_pass)
