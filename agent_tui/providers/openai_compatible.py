@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from agent_tui.protocol.errors import BadResponse, StreamCut
@@ -13,6 +14,7 @@ from agent_tui.providers._reading import Fold, read_reply
 from agent_tui.providers._responses_request import build_responses_body
 from agent_tui.providers._responses_stream import ResponseFold
 from agent_tui.providers._warm import load_sdk
+from agent_tui.providers._window import Window
 from agent_tui.providers.base import Delta, ModelInfo, ProviderRequest
 from agent_tui.providers.models import ModelFacts
 from agent_tui.providers.profiles import COMPATIBLE, Profile
@@ -60,6 +62,7 @@ class OpenAICompatibleProvider:
         self.context_tokens = facts.info.context_tokens or 0
         self._facts, self._profile = facts, profile
         self._base_url = base_url or profile.base_url
+        self._window = Window(profile.name, self._base_url, self.model)
         self._api_key = api_key
         self._responses = (
             api or facts.api or ("responses" if profile.name == "openai" else "chat")
@@ -83,6 +86,8 @@ class OpenAICompatibleProvider:
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[AsyncIterator[Delta]]:
         """Send the request; the deltas end in Completed. Raises the errors of `Provider.stream`."""
         client = await self._client()
+        if not self.context_tokens:
+            await self._learn_window(client)
         pending, fold = self._send(client, request)
         with self._errors():
             async with (
@@ -90,6 +95,12 @@ class OpenAICompatibleProvider:
                 aclosing(read_reply(response.iter_bytes(), fold, self._server)) as deltas,
             ):
                 yield deltas
+
+    async def _learn_window(self, client: "AsyncOpenAI") -> None:
+        tokens = await self._window.ask(client)
+        if tokens:
+            self.context_tokens = tokens
+            self.info = replace(self.info, context_tokens=tokens)
 
     def _send(self, client: "AsyncOpenAI", request: ProviderRequest) -> tuple["_Pending", Fold]:
         ids = used_ids(request.messages)

@@ -133,6 +133,9 @@ class FakeServer:
             return json_answer(self.listing())
         if request.path.endswith("/count_tokens"):
             return json_answer({"input_tokens": len(request.raw) // 4})
+        if request.path.endswith("/api/show"):
+            self.gets.append(request)
+            return json_answer({"error": "unknown path"}, code=404)
         self.requests.append(request)
         answer = self._answers(request) if callable(self._answers) else next(self._answers, None)
         if answer is None:
