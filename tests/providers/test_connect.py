@@ -339,7 +339,9 @@ async def test_servers_on_loopback_are_found_and_only_asked_for_their_models() -
     ):
         other.listing = lambda: {"hello": "world"}  # type: ignore[method-assign]
         gone = "http://127.0.0.1:9/v1"
-        found = await probe([("ollama", ollama.url), ("llamacpp", other.url), ("lmstudio", gone)])
+        found = await probe(
+            [("ollama", ollama.url), ("llamacpp", other.url), ("lmstudio", gone)], timeout_s=10.0
+        )
 
     assert [(s.provider, s.title, s.models, s.base_url) for s in found] == [
         ("ollama", "Ollama", ("llama3", "qwen3"), ollama.url)
