@@ -24,6 +24,7 @@ from agent_tui.protocol.permissions import Approver, PermissionRequest, Verdict
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.base import Provider
+from agent_tui.rulings import PolicyRulings
 from agent_tui.sandbox.interface import Sandbox
 from agent_tui.sessions.approvals import ApprovalKey, RecordedApprover
 from agent_tui.sessions.deferred import recorded_approver
@@ -396,6 +397,10 @@ class Core:
                 )
             )
         return views
+
+    @property
+    def rulings(self) -> PolicyRulings:
+        return PolicyRulings(self._policy)
 
     def remove_rule(self, rule_id: str) -> str:
         try:

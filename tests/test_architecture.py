@@ -39,6 +39,7 @@ TOP = {
     "core",
     "opening",
     "past",
+    "rulings",
     "chosen_session",
     "cli",
     "commands",

@@ -290,7 +290,9 @@ class AppActions:
     def show_rules(self) -> None:
         """Open the rules."""
         backend = self.backend
-        self._app.push_screen(RulesScreen(self._app.keys, backend.rules, backend.remove_rule))
+        self._app.push_screen(
+            RulesScreen(self._app.keys, backend.rules, backend.remove_rule, backend.rulings)
+        )
 
     def show_help(self, topic: str) -> None:
         """Open the help sheet."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
     from agent_tui.toolkit.context import Ask
     from agent_tui.ui.house import House
     from agent_tui.ui.past import Past
+    from agent_tui.ui.rulings import Rulings
     from agent_tui.ui.talk import Talk
 
 ModeName = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
@@ -174,6 +175,11 @@ class Backend(Protocol):
     def tools(self) -> Sequence[ToolView]: ...
 
     def rules(self) -> Sequence[RuleView]: ...
+
+    @property
+    def rulings(self) -> Rulings:
+        """What was decided lately."""
+        ...
 
     def remove_rule(self, rule_id: str) -> str:
         """Revoke a grant; give a sentence."""

@@ -77,6 +77,11 @@ ACTIONS: dict[str, dict[str, str]] = {
         "last": "last",
         "remove": "remove the marked entry, where that is possible",
     },
+    "rules": {
+        "session": "make a decision last for this session",
+        "project": "make a decision last for this project",
+        "user": "make a decision last for every project",
+    },
     "approval": {
         "allow": "allow once",
         "session": "allow for this session",
@@ -212,6 +217,11 @@ DEFAULTS: dict[str, dict[str, str]] = {
         "end": "last",
         "ctrl+delete": "remove",
         "ctrl+d": "remove",
+    },
+    "rules": {
+        "s": "session",
+        "p": "project",
+        "u": "user",
     },
     "approval": {
         "y": "allow",

@@ -39,6 +39,7 @@ from agent_tui.toolkit.context import Ask
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
 from agent_tui.ui.house import JobLine, Listing, TrustView
 from agent_tui.ui.past import ChangeView, MoveView, PointView
+from agent_tui.ui.rulings import DecisionView, LastingScope
 from agent_tui.ui.talk import DraftView, ShareView
 
 Step = Callable[["FakeBackend"], Awaitable[None]]
@@ -149,6 +150,19 @@ class FakePast:
         return self.hits
 
 
+class FakeRulings:
+    def __init__(self) -> None:
+        self.views: list[DecisionView] = []
+        self.promoted: list[tuple[int, str]] = []
+
+    def recent(self) -> Sequence[DecisionView]:
+        return self.views
+
+    def promote(self, number: int, scope: LastingScope) -> str:
+        self.promoted.append((number, scope))
+        return f"Kept for {scope}."
+
+
 class FakeHouse:
     """Surroundings as they are set here; what is asked of them is kept in `calls`."""
 
@@ -244,6 +258,7 @@ class FakeBackend:
         self.closed = False
         self.past = FakePast()
         self.house = FakeHouse(self)
+        self.rulings = FakeRulings()
         self.waits = False
         self.rule_views: list[RuleView] = []
         self.session_views: list[SessionView] = []

@@ -20,6 +20,7 @@ _TITLES = {
     "global": "Everywhere",
     "approval": "Approving calls",
     "list": "Lists",
+    "rules": "Permissions",
     "field": "Text fields",
 }
 

@@ -1,9 +1,10 @@
-"""Shows rules and grants, where each comes from, and takes grants back."""
+"""Shows rules and grants, where each comes from, and what was decided lately; takes grants back, makes decisions last."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -12,15 +13,18 @@ from textual.widgets import Static
 from agent_tui.ui.backend import RuleView
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.look import spans
-from agent_tui.ui.render.safe import clean_line
+from agent_tui.ui.render.safe import clean_line, vis
+from agent_tui.ui.rulings import DecisionView, LastingScope, Rulings
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.widgets.rows import Rows
 
 _STYLES = {"allow": "$success", "deny": "$error", "ask": "$warning"}
+_SCOPES: dict[str, LastingScope] = {"session": "session", "project": "project", "user": "user"}
+_WIDEST_RULE = 44
 
 
 class RulesScreen(Dialog[None]):
-    """Every rule with its decision, scope and place; grants can be revoked."""
+    """Every rule with its decision, scope and place, then the recent decisions, newest first."""
 
     DEFAULT_CSS = """
     RulesScreen {
@@ -31,11 +35,15 @@ class RulesScreen(Dialog[None]):
     """
 
     def __init__(
-        self, keys: Keymap, rules: Callable[[], Sequence[RuleView]], remove: Callable[[str], str]
+        self,
+        keys: Keymap,
+        rules: Callable[[], Sequence[RuleView]],
+        remove: Callable[[str], str],
+        rulings: Rulings,
     ) -> None:
-        super().__init__(keys)
-        self._read, self._remove = rules, remove
-        self._rules: list[RuleView] = []
+        super().__init__(keys, "rules")
+        self._read, self._remove, self._rulings = rules, remove, rulings
+        self._entries: list[RuleView | DecisionView | None] = []
         self._rows = Rows(can_focus=True)
         self._said = Static("", classes="said", markup=False)
 
@@ -43,8 +51,11 @@ class RulesScreen(Dialog[None]):
         """Lay out the list and the line that says what was done."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content("Permissions")
+            keys = "/".join(self.keys.hint("rules", scope) for scope in _SCOPES)
             remove = self.keys.hint("list", "remove")
-            frame.border_subtitle = Content(f"{remove} revokes a grant · Esc closes")
+            frame.border_subtitle = Content(
+                f"{remove} revokes · {keys} keeps a decision (session, project, user) · Esc closes"
+            )
             yield self._rows
             yield self._said
 
@@ -53,13 +64,26 @@ class RulesScreen(Dialog[None]):
         self._refresh()
         self._rows.focus()
 
+    def take_key(self, event: events.Key) -> None:
+        """Know the keys of lists too."""
+        press = self.keys.press((self.context, "list"), event.key, event.character)
+        if press.action or press.pending:
+            event.stop()
+        if press.action:
+            self.act(press.action)
+
     def _refresh(self) -> None:
-        self._rules = list(self._read())
-        width = max((len(rule.text) for rule in self._rules), default=0)
-        rows = [_row(rule, min(width, 44)) for rule in self._rules]
-        self._rows.set_rows(
-            rows or [Content.styled("No rules: everything that is not read-only asks.", "$muted")]
-        )
+        rules, recent = list(self._read()), list(self._rulings.recent())
+        width = min(max((len(rule.text) for rule in rules), default=0), _WIDEST_RULE)
+        rows = [_row(rule, width) for rule in rules]
+        if not rules:
+            rows = [Content.styled("No rules: everything that is not read-only asks.", "$muted")]
+        self._entries = [*rules] or [None]
+        if recent:
+            rows += [Content(""), Content.styled("Decided lately", "bold $muted")]
+            rows += [_decision_row(one) for one in recent]
+            self._entries += [None, None, *recent]
+        self._rows.set_rows(rows)
 
     def act(self, action: str) -> None:
         """Move, revoke or close."""
@@ -78,19 +102,51 @@ class RulesScreen(Dialog[None]):
                 self._rows.last()
             case "remove":
                 self._revoke()
+            case "session" | "project" | "user":
+                self._promote(_SCOPES[action])
             case "choose" | "cancel":
                 self.finish(None)
             case _:
                 pass
 
+    @property
+    def _entry(self) -> RuleView | DecisionView | None:
+        at = self._rows.cursor
+        return self._entries[at] if 0 <= at < len(self._entries) else None
+
+    def _say(self, text: str) -> None:
+        self._said.update(Content(clean_line(text)))
+
+    def _promote(self, scope: LastingScope) -> None:
+        entry = self._entry
+        if not isinstance(entry, DecisionView):
+            self._say("Choose one of the decisions below; a rule lasts already.")
+            return
+        self._say(self._rulings.promote(entry.number, scope))
+        self._refresh()
+
     def _revoke(self) -> None:
-        if not self._rules:
-            return
-        rule = self._rules[self._rows.cursor]
-        if not rule.removable:
-            self._said.update(Content(f"{rule.text} stands in {rule.where}; take it out there."))
-            return
-        self._said.update(Content(clean_line(self._remove(rule.rule_id))))
+        entry = self._entry
+        match entry:
+            case RuleView() if entry.removable:
+                self._take_back(entry)
+            case RuleView():
+                self._say(f"{entry.text} stands in {entry.where}; take it out there.")
+            case DecisionView():
+                self._revoke_grant_of(entry)
+            case _:
+                pass
+
+    def _revoke_grant_of(self, entry: DecisionView) -> None:
+        """Take back the grant that a decision made."""
+        for rule in self._read():
+            if rule.removable and rule.text == entry.pattern and rule.decision == entry.decision:
+                self._take_back(rule)
+                return
+        self._say("This decision held once; there is nothing to revoke.")
+
+    def _take_back(self, rule: RuleView) -> None:
+        self._say(self._remove(rule.rule_id))
         self._refresh()
 
 
@@ -99,4 +155,14 @@ def _row(rule: RuleView, width: int) -> Content:
         (f"{rule.decision:<6}", _STYLES.get(rule.decision, "")),
         clean_line(rule.text).ljust(width + 2),
         (f"{rule.scope}  {clean_line(rule.where)}", "$muted"),
+    )
+
+
+def _decision_row(one: DecisionView) -> Content:
+    return spans(
+        (f"{one.decision:<6}", _STYLES.get(one.decision, "")),
+        (f"{one.at}  ", "$muted"),
+        vis(one.call).replace("\n", " "),
+        (f"  {one.scope}, by {clean_line(one.by)}", "$muted"),
+        ("" if one.pattern else "  (once only)", "$faint"),
     )

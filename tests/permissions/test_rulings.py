@@ -1,0 +1,38 @@
+from typing import Any
+
+from agent_tui.protocol.permissions import Decision, PermissionDecision, PermissionKind, Verdict
+from agent_tui.rulings import PolicyRulings
+
+
+def decide(desk: Any, command: str, decision: Decision) -> None:
+    review = desk.ask(PermissionKind.EXECUTE, command)
+    answer = PermissionDecision(permission_id=review.asking[0].id, decision=decision)
+    desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+
+
+def test_recent_decisions_come_newest_first_with_what_could_be_stored(desk: Any) -> None:
+    decide(desk, "npm test", Decision.ALLOW)
+    decide(desk, "make", Decision.DENY)
+
+    newest, oldest = PolicyRulings(desk.policy).recent()
+
+    assert (newest.decision, newest.target, newest.by, newest.scope) == ("deny", "make", "person", "once")
+    assert (oldest.decision, oldest.pattern) == ("allow", "Bash(npm test *)")
+
+
+def test_a_decision_is_promoted_with_the_pattern_it_names(desk: Any) -> None:
+    decide(desk, "npm test", Decision.ALLOW)
+    rulings = PolicyRulings(desk.policy)
+
+    said = rulings.promote(rulings.recent()[0].number, "project")
+
+    assert said == "Always allowed from now on (project): Bash(npm test *)"
+    assert desk.run("npm test") == "allow"
+
+
+def test_what_can_hold_once_only_is_not_promoted(desk: Any) -> None:
+    decide(desk, "eval $x", Decision.ALLOW)
+    rulings = PolicyRulings(desk.policy)
+
+    assert "once only" in rulings.promote(rulings.recent()[0].number, "user")
+    assert "once only" in rulings.promote(99, "user")
