@@ -3,21 +3,24 @@
 Started as `python -I -m agent_tui.agent.checkpoint_worker ROOT BLOBS`; ends when stdin ends.
 """
 
+import gc
 import json
 import sys
 from pathlib import Path
 from typing import cast
 
 from agent_tui.agent.file_state import Difference, FileState
-from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.encoding import as_object
 from agent_tui.sessions.frames import Json, RawRecord, text_of
+from agent_tui.sessions.packs import PackedBlobs
+from agent_tui.sessions.store import project_folder
 from agent_tui.sessions.trees import FILE, Entry, Tree
 
 
 def main(root: Path, blobs: Path) -> int:
     """Serve requests until stdin ends."""
-    worker = _Worker(root, Blobs(blobs))
+    gc.disable()  # it makes no cycles, and looking through 50,000 entries takes as long as a scan
+    worker = _Worker(root, PackedBlobs(blobs, project_folder(root)))
     for line in sys.stdin:
         try:
             answer = worker.answer(as_object(cast("Json", json.loads(line))))
@@ -31,9 +34,8 @@ def main(root: Path, blobs: Path) -> int:
 class _Worker:
     """Answers requests about one workspace."""
 
-    def __init__(self, root: Path, blobs: Blobs) -> None:
+    def __init__(self, root: Path, blobs: PackedBlobs) -> None:
         self._state = FileState(root, blobs)
-        self._blobs = blobs
         self._last: tuple[str, Tree] | None = None
 
     def answer(self, request: RawRecord) -> RawRecord:

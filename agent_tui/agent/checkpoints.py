@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import cast
 
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.encoding import as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
+from agent_tui.sessions.packs import PackedBlobs
+from agent_tui.sessions.store import project_folder
 
 TIMEOUT_S = 600.0
 _ANSWER_LIMIT_BYTES = 256 * 1024 * 1024
@@ -72,7 +73,7 @@ class Checkpoints:
     def __init__(self, workspace: Path, folder: Path) -> None:
         self._workspace = Path(os.path.realpath(workspace))
         self._folder = folder
-        self._blobs = Blobs(folder)
+        self._blobs = PackedBlobs(folder, project_folder(self._workspace))
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
         self._first: asyncio.Task[None] | None = None

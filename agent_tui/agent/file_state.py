@@ -1,17 +1,19 @@
 """Reads the state of a workspace's files into a tree, and puts a tree back; runs in the checkpoint worker."""
 
+import errno
 import hashlib
 import os
 import secrets
 import stat
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_tui.agent.file_scan import scan
-from agent_tui.sessions.blobs import Blobs, write_all
+from agent_tui.agent.file_scan import SETTLED_NS, Scanner
+from agent_tui.sessions.blobs import write_all
+from agent_tui.sessions.packs import PackedBlobs
 from agent_tui.sessions.trees import FILE, LINK, Entry, Tree, TreeStore
 from agent_tui.toolkit.rooted import make_folders, open_folder
 
@@ -33,39 +35,80 @@ class Difference:
     conflict: str = ""
 
 
+@dataclass
+class _Reading:
+    """A tree that is being read; `total` counts the bytes of its files."""
+
+    tree: Tree
+    total: int = 0
+
+
+_Stamp = tuple[int, int, int, int, int]
+_Known = dict[tuple[str, bool], dict[str, tuple[_Stamp, Entry]]]
+"""What was read, by folder and name, with the stamp for which it holds."""
+
+
 class FileState:
     """The files of one workspace. `extra` are absolute paths beside what a scan covers."""
 
-    def __init__(self, root: Path, blobs: Blobs) -> None:
+    def __init__(self, root: Path, blobs: PackedBlobs) -> None:
         self._root = root
         self._blobs = blobs
         self._trees = TreeStore(blobs)
-        self._known: dict[str, tuple[tuple[int, int, int, int, int], Entry]] = {}
+        self._scanner = Scanner(root)
+        self._known: _Known = {}
+        self._seen: _Known = {}
         self.extra: set[str] = set()
 
     def read(self) -> tuple[str, Tree]:
         """Read the state, storing what is new; give its id and the tree. Raises OSError when it cannot be stored."""
-        tree = Tree(at_ns=time.time_ns())
-        known: dict[str, tuple[tuple[int, int, int, int, int], Entry]] = {}
-        total = 0
-        for path, status in self._covered():
+        self._seen = {}
+        reading = _Reading(Tree(at_ns=time.time_ns()))
+        for folder, files in self._scanner.scan():
+            self._read_folder(folder, files, reading)
+        for key, status in self._beside():
+            self._read_folder(os.path.dirname(key), [(key, status)], reading, whole=True)
+        self._known = self._seen
+        self._blobs.flush()
+        return self._trees.put(reading.tree), reading.tree
+
+    def _read_folder(
+        self,
+        folder: str,
+        files: Sequence[tuple[str, os.stat_result]],
+        reading: "_Reading",
+        *,
+        whole: bool = False,
+    ) -> None:
+        """Read the files of one folder; with `whole` the names are paths. What did not change is not read again."""
+        known, tree = self._known.get((folder, whole), {}), reading.tree
+        seen = self._seen.setdefault((folder, whole), {})
+        settled = tree.at_ns - SETTLED_NS
+        fresh: list[tuple[str, str, _Stamp]] = []
+        for name, status in files:
+            path = name if whole else folder + name
+            size = status.st_size
             if stat.S_ISREG(status.st_mode):
-                total += status.st_size
-                if status.st_size > MAX_FILE_BYTES or total > MAX_TOTAL_BYTES:
-                    total -= status.st_size
+                reading.total += size
+                if size > MAX_FILE_BYTES or reading.total > MAX_TOTAL_BYTES:
+                    reading.total -= size
                     tree.uncovered.append(path)
-                    tree.capped = tree.capped or status.st_size <= MAX_FILE_BYTES
+                    tree.capped = tree.capped or size <= MAX_FILE_BYTES
                     continue
-            stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
-            before = self._known.get(path)
-            entry = before[1] if before and before[0] == stamp else self._entry(path)
+            stamp = (size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
+            before = known.get(name)
+            if before is not None and before[0] == stamp:
+                seen[name] = before
+                tree.entries[path] = before[1]
+                continue
+            fresh.append((name, path, stamp))
+        for name, path, stamp, entry in self._entries(fresh):
             if entry is None:
                 tree.uncovered.append(path)
                 continue
-            known[path] = (stamp, entry)
             tree.entries[path] = entry
-        self._known = known
-        return self._trees.put(tree), tree
+            if stamp[2] < settled:  # else it may change again within the same tick
+                seen[name] = (stamp, entry)
 
     def tree(self, name: str) -> Tree | None:
         """Give a stored tree."""
@@ -119,26 +162,41 @@ class FileState:
                 left.append((difference.path, error.strerror or str(error)))
         return left
 
-    def _covered(self) -> Iterator[tuple[str, os.stat_result]]:
-        seen: set[str] = set()
-        for path, status in scan(self._root):
-            seen.add(path)
-            yield path, status
+    def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Find the extra files that the scan does not give."""
         for path in sorted(self.extra):
             inside = os.path.relpath(path, self._root)
             key = path if inside.startswith("..") else inside
+            folder, name = os.path.split(key)
+            if name in self._seen.get((f"{folder}/" if folder else "", False), {}):
+                continue
             with suppress(OSError):
                 status = os.lstat(path)
-                if key not in seen and (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+                if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
                     yield key, status
 
-    def _entry(self, path: str) -> Entry | None:
-        """Read one file, without following a link at its end; None when it cannot be read."""
+    def _entries(
+        self, files: Sequence[tuple[str, str, _Stamp]]
+    ) -> Iterator[tuple[str, str, _Stamp, Entry | None]]:
+        """Read files of one folder, without following a link at their end; None for one that cannot be read."""
+        if not files:
+            return
+        with ExitStack() as stack:
+            try:
+                folder, _ = stack.enter_context(self._parent(files[0][1]))
+            except OSError:
+                yield from ((name, path, stamp, None) for name, path, stamp in files)
+                return
+            for name, path, stamp in files:
+                yield name, path, stamp, self._entry(folder, os.path.basename(name))
+
+    def _entry(self, folder: int, name: str) -> Entry | None:
+        """Read and store one file; None when it cannot be read. Raises OSError when it cannot be stored."""
         try:
-            with self._parent(path) as (folder, name):
-                return _read_entry(folder, name, self._blobs)
+            kind, mode, data = _read(folder, name)
         except OSError:
             return None
+        return Entry(kind, mode, os.fsdecode(data) if kind == LINK else self._blobs.put_bytes(data))
 
     def _change(self, difference: Difference) -> None:
         path, wanted = difference.path, difference.then
@@ -204,25 +262,35 @@ class FileState:
             os.close(folder)
 
 
-def _read_entry(folder: int, name: str, blobs: Blobs | None) -> Entry:
-    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if stat.S_ISLNK(status.st_mode):
-        return Entry(LINK, 0, os.readlink(name, dir_fd=folder))
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    descriptor = os.open(name, flags, dir_fd=folder)
-    with os.fdopen(descriptor, "rb") as file:
-        data = file.read(MAX_FILE_BYTES + 1)
+def _read(folder: int, name: str) -> tuple[str, int, bytes]:
+    """Give kind, mode bits and content (a link's target). Raises OSError, also for a file that grew over the limit."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        return LINK, 0, os.fsencode(os.readlink(name, dir_fd=folder))
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(0, "it is no file")
+        parts = [os.read(descriptor, status.st_size + 1)]
+        while parts[-1] and sum(map(len, parts)) <= MAX_FILE_BYTES:
+            parts.append(os.read(descriptor, MAX_FILE_BYTES))
+    finally:
+        os.close(descriptor)
+    data = b"".join(parts)
     if len(data) > MAX_FILE_BYTES:
         raise OSError(0, "it grew over the limit")
-    ref = blobs.put_bytes(data) if blobs else hashlib.sha256(data).hexdigest()
-    return Entry(FILE, stat.S_IMODE(status.st_mode) & 0o777, ref)
+    return FILE, stat.S_IMODE(status.st_mode) & 0o777, data
 
 
 def _identity(folder: int, name: str) -> Entry | None:
     try:
-        return _read_entry(folder, name, None)
+        kind, mode, data = _read(folder, name)
     except FileNotFoundError:
         return None
+    return Entry(kind, mode, os.fsdecode(data) if kind == LINK else hashlib.sha256(data).hexdigest())
 
 
 def _temporary(name: str) -> str:

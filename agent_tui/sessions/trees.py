@@ -7,6 +7,7 @@ from typing import cast
 from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.encoding import as_object
 from agent_tui.sessions.frames import Json
+from agent_tui.sessions.packs import PackedBlobs
 
 _MAX_CHAIN = 20
 
@@ -36,7 +37,7 @@ class Tree:
 class TreeStore:
     """Keeps trees in blobs; each but every 20th is the difference to the one before."""
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: Blobs | PackedBlobs) -> None:
         self._blobs = blobs
         self._last: tuple[str, Tree, int] = ("", Tree(), 0)
 

@@ -12,11 +12,13 @@ from agent_tui.sessions.encoding import as_objects
 from agent_tui.sessions.frames import META_TYPES, RawRecord, read_frames, text_of, unread_version
 from agent_tui.sessions.info import SessionInfo
 from agent_tui.sessions.lock import SessionLock
+from agent_tui.sessions.packs import packs_in
 from agent_tui.sessions.restore import read_records
 from agent_tui.sessions.store import CHECKPOINTS, SessionStore
 from agent_tui.sessions.trees import TreeStore
 
 _DAY_S = 86_400
+_YOUNG_S = 3600
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,10 @@ def collect_garbage(store: SessionStore, *, dry_run: bool = False) -> Removed:
                 states |= trees.references(text_of(record, "tree"))
     blobs = [*_unused(store.blobs, used), *_unused(checkpoints, states)]
     leftovers = list(_leftovers(store))
+    for pack in packs_in(store.root / CHECKPOINTS):
+        young = pack.index.stat().st_mtime > time.time() - _YOUNG_S
+        if not young and states.isdisjoint(pack.places()):
+            blobs += [pack.index, pack.data]
     size = sum(path.stat().st_size for path in blobs)
     if not dry_run:
         for path in blobs:
@@ -97,7 +103,7 @@ def collect_garbage(store: SessionStore, *, dry_run: bool = False) -> Removed:
 
 
 def _unused(blobs: Blobs, used: set[str]) -> Iterator[Path]:
-    young = time.time() - 3600
+    young = time.time() - _YOUNG_S
     for name in blobs.names():
         path = blobs.path(name)
         if name not in used and path.stat().st_mtime < young:

@@ -439,3 +439,109 @@ async def test_a_second_scan_of_many_files_is_quick(workspace: Path, checkpoints
 
     assert taken.files == 5000
     assert time.monotonic() - started < 2.0
+
+
+def spread(root: Path, *, folders: int, files: int) -> None:
+    for folder in range(folders):
+        (root / f"d{folder}").mkdir()
+        for number in range(files):
+            (root / f"d{folder}" / f"f{number}").write_text(f"{folder} {number}")
+
+
+async def test_a_first_look_at_many_files_writes_few(
+    workspace: Path, tmp_path: Path, checkpoints: Checkpoints
+) -> None:
+    spread(workspace, folders=10, files=50)
+    before = state(workspace)
+    taken = await checkpoints.take()
+    stored = [p for p in (tmp_path / "sessions" / CHECKPOINTS).rglob("*") if p.is_file()]
+    shutil.rmtree(workspace / "d3")
+
+    last = await checkpoints.take()
+    await checkpoints.put_back(taken.tree, last=last.tree)
+
+    assert len(stored) == 3
+    assert {stat.S_IMODE(p.stat().st_mode) for p in stored} == {0o600}
+    assert state(workspace) == before
+
+
+async def test_packed_contents_serve_the_next_program_and_a_damaged_one_is_left(
+    workspace: Path, tmp_path: Path, checkpoints: Checkpoints
+) -> None:
+    spread(workspace, folders=1, files=40)
+    taken = await checkpoints.take()
+    (pack,) = (tmp_path / "sessions" / CHECKPOINTS).rglob("*.pack")
+    pack.write_bytes(pack.read_bytes().replace(b"0 7", b"XXX", 1))
+    (workspace / "d0" / "f7").write_text("changed")
+    (workspace / "d0" / "f8").write_text("changed")
+    later = Checkpoints(workspace, tmp_path / "sessions" / CHECKPOINTS)
+
+    done = await later.put_back(taken.tree)
+    await later.aclose()
+
+    assert done.left == (("d0/f7", "its stored content is lost"),)
+    assert (workspace / "d0" / "f7").read_text() == "changed"
+    assert (workspace / "d0" / "f8").read_text() == "0 8"
+    assert len(list((tmp_path / "sessions" / CHECKPOINTS).rglob("*.pack"))) == 1
+
+
+async def test_gc_takes_packs_that_no_session_needs_and_only_those(scene: Scene, tmp_path: Path) -> None:
+    from agent_tui.sessions.upkeep import collect_garbage
+
+    spread(scene.workspace, folders=1, files=40)
+    await scene.turn("one", lambda: (scene.workspace / "a").write_text("1"))
+    folder = tmp_path / "sessions" / CHECKPOINTS
+
+    def collect() -> int:
+        for path in folder.rglob("*"):
+            os.utime(path, (0, 0))
+        collect_garbage(scene.store)
+        return len(list(folder.rglob("*.pack")))
+
+    assert await asyncio.to_thread(collect) == 1
+    assert scene.session.path is not None
+    scene.session.path.unlink()
+    assert await asyncio.to_thread(collect) == 0
+
+
+async def test_a_change_within_one_tick_of_the_clock_is_seen(
+    workspace: Path, checkpoints: Checkpoints
+) -> None:
+    file = workspace / "a"
+    trees: set[str] = set()
+    for number in range(20):
+        file.write_text(str(number % 10))
+        trees.add((await checkpoints.take()).tree)
+
+    assert len(trees) >= 10
+
+
+async def test_rules_and_folders_that_change_are_seen_at_once(
+    workspace: Path, checkpoints: Checkpoints
+) -> None:
+    (workspace / ".git" / "info").mkdir(parents=True)
+    spread(workspace, folders=2, files=3)
+    first = await checkpoints.take()
+    (workspace / "d0" / ".gitignore").write_text("f1\n")
+    second = await checkpoints.take()
+    (workspace / ".git" / "info" / "exclude").write_text("f2\n")
+    third = await checkpoints.take()
+    (workspace / "d1" / "new").mkdir()
+    (workspace / "d1" / "new" / "x").write_text("x")
+    fourth = await checkpoints.take()
+
+    assert [taken.files for taken in (first, second, third, fourth)] == [6, 6, 4, 5]
+
+
+async def test_an_endless_first_look_holds_a_round_up_only_once(scene: Scene) -> None:
+    class Slow(Checkpoints):
+        async def ready(self, patience_s: float) -> bool:
+            waited.append(patience_s)
+            return False
+
+    waited: list[float] = []
+    scene.rounds._checkpoints = Slow(scene.workspace, scene.workspace.parent / "elsewhere")
+    await scene.turn("one", lambda: (scene.workspace / "a").write_text("1"))
+
+    assert waited == [20.0, 0]
+    assert len(scene.said) == 1
