@@ -42,7 +42,17 @@ from agent_tui.protocol.errors import AuthError, UsageError
 from agent_tui.protocol.events import Retrying
 from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.permissions import Approver
-from agent_tui.providers.connect import PROVIDERS, ProviderSpec, choose, connect, warm_up, with_model
+from agent_tui.providers.connect import (
+    PROFILES,
+    PROVIDERS,
+    ProviderSpec,
+    choose,
+    connect,
+    provider_of,
+    warm_up,
+    with_model,
+)
+from agent_tui.providers.keys import read_key_file
 from agent_tui.providers.loopback import LocalServer
 from agent_tui.providers.loopback import probe as probe_servers
 from agent_tui.providers.retry import RetryingProvider, RetryNotice
@@ -59,6 +69,7 @@ from agent_tui.sessions.store import CHECKPOINTS, SessionStore
 from agent_tui.toolkit.context import ShellState, TodoList, ToolContext
 from agent_tui.toolkit.environment import WithoutVariables
 from agent_tui.toolkit.jobs import SessionJobs
+from agent_tui.toolkit.stale import sweep
 from agent_tui.toolkit.tracker import FileTracker
 from agent_tui.toolkit.web import WebClient
 from agent_tui.wiring import loaded_settings
@@ -139,6 +150,9 @@ def named_model(spec: ProviderSpec, name: str) -> ProviderSpec:
     provider, colon, model = name.partition(":")
     if colon and provider in PROVIDERS:
         return replace(spec, provider=provider, model=model, base_url="")
+    owner = provider_of(name)
+    if owner and not spec.base_url and spec.provider in ("anthropic", "openai", "offline"):
+        return replace(spec, provider=owner, model=name)
     return with_model(spec, name)
 
 
@@ -183,17 +197,21 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     tools, notices = load_sources(loaded, workspace, trusted=trusted)
     tools = chosen_tools(tools, inputs)
     sweep_run_folders()
+    sweep(paths.sessions / project_folder(workspace))
     temp, outputs = make_run_folder(), make_run_folder()
     late = _sandbox(loaded.settings, workspace, paths, temp, visible=[paths.sessions, outputs])
     granted = GrantedSandbox(late, [path.resolve() for path in options.add_dirs])
     sandbox = WithoutVariables(granted, loaded.settings.shell.env_deny)
     problems = [f"Settings: {problem}" for problem in loaded.problems]
+    if loaded.broken:
+        problems.append("Nothing is allowed unasked until that file is mended.")
     home = Path.home()
     skills = SkillLibrary(folders("skills", workspace=workspace, home=home, config=paths.config))
     agents, faults = load_agents(
         folders("agents", workspace=workspace, home=home, config=paths.config, project=trusted),
         [spec.name for spec in tools.specs()],
     )
+    problems += unwritable(paths)
     if not trusted:
         problems.append(_UNTRUSTED_CHANGED if verdict.changed else _UNTRUSTED)
     problems += [f"A skill needs a look: {fault}" for fault in skills.find().faults]
@@ -219,6 +237,19 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         web=WebClient(),
         notices=[*problems, *notices],
     )
+
+
+def unwritable(paths: Paths) -> list[str]:
+    """Say that nothing can be approved where the folder of grants and audit lines cannot be written."""
+    try:
+        paths.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        return [
+            f"Nothing can be approved: {paths.state} cannot be written ({error.strerror}), and every decision must be."
+        ]
+    if os.access(paths.state, os.W_OK | os.X_OK):
+        return []
+    return [f"Nothing can be approved: {paths.state} cannot be written, and every decision must be."]
 
 
 def _give_up(sandbox: "LateSandbox | NoSandbox", temp: Path, outputs: Path) -> None:
@@ -251,7 +282,7 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
     ground = await asyncio.to_thread(make_ground, options, workspace)
     if not with_screen:
         ground = replace(ground, tools=ground.tools.without(NEEDS_PERSON))
-    redactor = Redactor(_known_secrets())
+    redactor = Redactor(_known_secrets(ground.paths))
     store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
     policy = make_policy(
@@ -291,7 +322,7 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         return []
 
     kept = ground.outputs if options.ephemeral else ground.paths.sessions
-    builder = SessionBuilder(ground, desk, policy, connect_to, kept / CHECKPOINTS)
+    builder = SessionBuilder(ground, desk, policy, connect_to, kept / CHECKPOINTS, redactor.known)
     unconnected = await asyncio.to_thread(connect_first)
     session = await builder.open(record)
     keyless = choice.provider == "offline" and not spec.provider
@@ -369,7 +400,8 @@ def retry_teller(desk: Desk) -> Callable[[RetryNotice], Awaitable[None]]:
     return tell
 
 
-def _known_secrets() -> list[str]:
+def _known_secrets(paths: Paths) -> list[str]:
+    """Give the keys of this program, those in the environment and those in its file."""
     names = (
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",
@@ -377,8 +409,12 @@ def _known_secrets() -> list[str]:
         "EXA_API_KEY",
         "BRAVE_API_KEY",
         "TAVILY_API_KEY",
+        *(name for profile in PROFILES.values() for name in profile.key_variables),
     )
-    return [value for name in names if (value := os.environ.get(name, "").strip())]
+    kept = read_key_file(paths.keys).values() if paths.keys.exists() else ()
+    return [value for name in names if (value := os.environ.get(name, "").strip())] + [
+        key for key in kept if key
+    ]
 
 
 @asynccontextmanager

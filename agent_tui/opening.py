@@ -12,6 +12,7 @@ from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.limits import Limits
 from agent_tui.agent.loop import Agent
+from agent_tui.agent.masking import SecretsMasked
 from agent_tui.agent.nested import NestedInstructions
 from agent_tui.agent.plan import PlanMode, PlanReminder, inside_reminder
 from agent_tui.agent.prompt import system_prompt
@@ -106,7 +107,7 @@ class Ground:
 
 
 class SessionBuilder:
-    """Makes the agent of a session. `provider` is the model that the next session asks."""
+    """Makes the agent of a session. `provider` is the model that the next session asks, `mask` hides known secrets."""
 
     def __init__(
         self,
@@ -115,8 +116,10 @@ class SessionBuilder:
         policy: Policy,
         connect: Callable[[str], RetryingProvider],
         checkpoint_folder: Path,
+        mask: Callable[[str], str],
     ) -> None:
         self._checkpoint_folder = checkpoint_folder
+        self._mask = mask
         self._ground = ground
         self._desk = desk
         self._policy = policy
@@ -132,7 +135,7 @@ class SessionBuilder:
         record.notices += explain(restored)
         world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
         surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.accepted)
-        hooks = NestedInstructions(lambda: surroundings.instructions)
+        hooks = HookChain([NestedInstructions(lambda: surroundings.instructions), SecretsMasked(self._mask)])
         offers = self._offers()
         checkpoints = Checkpoints(ground.workspace, self._checkpoint_folder)
         told = ToldOnce()

@@ -98,7 +98,7 @@ def _provider(spec: ProviderSpec, env: Mapping[str, str]) -> tuple[str, str]:
     if spec.base_url:
         return "openai", "by the base URL"
     if spec.model:
-        named = _by_model(spec.model)
+        named = provider_of(spec.model)
         if named:
             return named, "by the model's name"
     for variable in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
@@ -114,7 +114,7 @@ def _provider(spec: ProviderSpec, env: Mapping[str, str]) -> tuple[str, str]:
     return "offline", "no key is set"
 
 
-def _by_model(model: str) -> str:
+def provider_of(model: str) -> str:
     """The provider whose own models begin like this; "" when it cannot be told."""
     if model == OFFLINE_MODEL:
         return "offline"

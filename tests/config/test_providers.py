@@ -1,8 +1,10 @@
 import pytest
 
+from agent_tui.assembly import named_model
 from agent_tui.config.settings import ModelSettings
 from agent_tui.options import PROVIDERS, RunOptions
 from agent_tui.providers import connect
+from agent_tui.providers.connect import ProviderSpec
 
 
 def test_flag_and_setting_take_every_provider_there_is() -> None:
@@ -24,3 +26,22 @@ def test_model_flag_may_name_its_provider(given: str, provider: str, model: str)
 
     assert found.get("model.provider", ("", ""))[1] == provider
     assert found["model.name"][1] == model
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "expected"),
+    [
+        ("openai", "claude-opus-5-5", ("anthropic", "claude-opus-5-5")),
+        ("anthropic", "offline", ("offline", "offline")),
+        ("anthropic", "ollama:qwen3", ("ollama", "qwen3")),
+        ("azure", "gpt-5.5", ("azure", "gpt-5.5")),
+        ("ollama", "qwen3", ("ollama", "qwen3")),
+        ("", "claude-opus-5-5", ("", "claude-opus-5-5")),
+    ],
+)
+def test_a_model_chosen_by_its_name_brings_its_provider(
+    provider: str, name: str, expected: tuple[str, str]
+) -> None:
+    spec = named_model(ProviderSpec(provider=provider, model="m"), name)
+
+    assert (spec.provider, spec.model) == expected
