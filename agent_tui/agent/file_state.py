@@ -35,17 +35,29 @@ class Difference:
     conflict: str = ""
 
 
-@dataclass
-class _Reading:
-    """A tree that is being read; `total` counts the bytes of its files."""
-
-    tree: Tree
-    total: int = 0
-
-
 _Stamp = tuple[int, int, int, int, int]
-_Known = dict[tuple[str, bool], dict[str, tuple[_Stamp, Entry]]]
+_Known = dict[str, dict[str, tuple[_Stamp, Entry]]]
 """What was read, by folder and name, with the stamp for which it holds."""
+_KIND = 0o170000
+
+
+class _Reading:
+    """A tree that is being read, and how much of what may be covered is."""
+
+    def __init__(self) -> None:
+        self.tree = Tree(at_ns=time.time_ns())
+        self.settled_ns = self.tree.at_ns - SETTLED_NS
+        self._total = 0
+
+    def has_room(self, path: str, size_bytes: int) -> bool:
+        """Count a file in, or note that it is not covered."""
+        self._total += size_bytes
+        if size_bytes <= MAX_FILE_BYTES and self._total <= MAX_TOTAL_BYTES:
+            return True
+        self._total -= size_bytes
+        self.tree.uncovered.append(path)
+        self.tree.capped = self.tree.capped or size_bytes <= MAX_FILE_BYTES
+        return False
 
 
 class FileState:
@@ -63,52 +75,55 @@ class FileState:
     def read(self) -> tuple[str, Tree]:
         """Read the state, storing what is new; give its id and the tree. Raises OSError when it cannot be stored."""
         self._seen = {}
-        reading = _Reading(Tree(at_ns=time.time_ns()))
-        for folder, files in self._scanner.scan():
-            self._read_folder(folder, files, reading)
-        for key, status in self._beside():
-            self._read_folder(os.path.dirname(key), [(key, status)], reading, whole=True)
+        reading = _Reading()
+        base = f"{self._root}/"
+        for folder, names in self._scanner.scan():
+            self._read_folder(folder, base + folder, names, reading)
+        for path in sorted(self.extra):
+            self._read_beside(path, reading)
         self._known = self._seen
         self._blobs.flush()
         return self._trees.put(reading.tree), reading.tree
 
-    def _read_folder(
-        self,
-        folder: str,
-        files: Sequence[tuple[str, os.stat_result]],
-        reading: "_Reading",
-        *,
-        whole: bool = False,
-    ) -> None:
-        """Read the files of one folder; with `whole` the names are paths. What did not change is not read again."""
-        known, tree = self._known.get((folder, whole), {}), reading.tree
-        seen = self._seen.setdefault((folder, whole), {})
-        settled = tree.at_ns - SETTLED_NS
-        fresh: list[tuple[str, str, _Stamp]] = []
-        for name, status in files:
-            path = name if whole else folder + name
-            size = status.st_size
-            if stat.S_ISREG(status.st_mode):
-                reading.total += size
-                if size > MAX_FILE_BYTES or reading.total > MAX_TOTAL_BYTES:
-                    reading.total -= size
-                    tree.uncovered.append(path)
-                    tree.capped = tree.capped or size <= MAX_FILE_BYTES
+    def _read_folder(self, folder: str, place: str, names: Sequence[str], reading: "_Reading") -> None:
+        """Read the files `names` of one folder, which lies at `place`. What did not change is not read again."""
+        known, entries = self._known.get(folder, {}), reading.tree.entries
+        seen = self._seen.setdefault(folder, {})
+        lstat, fresh = os.lstat, list[tuple[str, str, _Stamp]]()
+        for name in names:
+            try:
+                status = lstat(place + name)
+            except OSError:
+                continue
+            mode = status.st_mode
+            stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, mode)
+            kind = mode & _KIND
+            if kind == stat.S_IFREG:
+                if not reading.has_room(folder + name, stamp[0]):
                     continue
-            stamp = (size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
+            elif kind != stat.S_IFLNK:
+                continue
             before = known.get(name)
             if before is not None and before[0] == stamp:
                 seen[name] = before
-                tree.entries[path] = before[1]
-                continue
-            fresh.append((name, path, stamp))
+                entries[folder + name] = before[1]
+            else:
+                fresh.append((name, folder + name, stamp))
         for name, path, stamp, entry in self._entries(fresh):
             if entry is None:
-                tree.uncovered.append(path)
+                reading.tree.uncovered.append(path)
                 continue
-            tree.entries[path] = entry
-            if stamp[2] < settled:  # else it may change again within the same tick
+            entries[path] = entry
+            if stamp[2] < reading.settled_ns:  # else it may change again within the same tick
                 seen[name] = (stamp, entry)
+
+    def _read_beside(self, path: str, reading: "_Reading") -> None:
+        """Read an extra file, unless the scan gave it."""
+        inside = os.path.relpath(path, self._root)
+        key = path if inside.startswith("..") else inside
+        if key not in reading.tree.entries:
+            folder, name = os.path.split(key)
+            self._read_folder(f"{folder}/" if folder else "", f"{os.path.dirname(path)}/", [name], reading)
 
     def tree(self, name: str) -> Tree | None:
         """Give a stored tree."""
@@ -161,19 +176,6 @@ class FileState:
             except OSError as error:
                 left.append((difference.path, error.strerror or str(error)))
         return left
-
-    def _beside(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Find the extra files that the scan does not give."""
-        for path in sorted(self.extra):
-            inside = os.path.relpath(path, self._root)
-            key = path if inside.startswith("..") else inside
-            folder, name = os.path.split(key)
-            if name in self._seen.get((f"{folder}/" if folder else "", False), {}):
-                continue
-            with suppress(OSError):
-                status = os.lstat(path)
-                if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
-                    yield key, status
 
     def _entries(
         self, files: Sequence[tuple[str, str, _Stamp]]

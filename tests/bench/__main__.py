@@ -2,6 +2,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from tests.bench.cases import CASES, LONG_CASES, Figure
+from tests.bench.checkpoints import checkpoints
 from tests.bench.files import file_tools
 from tests.bench.sandboxed import sandboxed
 from tests.bench.searches import searches
@@ -9,6 +10,7 @@ from tests.bench.searches import searches
 ALL: dict[str, Callable[[], Iterator[Figure]]] = {
     **CASES,
     "files": file_tools,
+    "checkpoints": checkpoints,
     "searches": searches,
     "sandbox": sandboxed,
 }
