@@ -65,7 +65,7 @@ from agent_tui.sandbox.memo import remember_probe
 from agent_tui.sandbox.probe import probe
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.redact import Redactor
-from agent_tui.sessions.store import CHECKPOINTS, SessionStore
+from agent_tui.sessions.store import CHECKPOINTS, SessionStore, project_folder
 from agent_tui.toolkit.context import ShellState, TodoList, ToolContext
 from agent_tui.toolkit.environment import WithoutVariables
 from agent_tui.toolkit.jobs import SessionJobs

@@ -307,6 +307,7 @@ def _check_answer_flags(options: RunOptions) -> None:
 def _start(options: RunOptions) -> int:
     _check_session_flags(options)
     _check_answer_flags(options)
+    _check_for_a_mistyped_subcommand(options)
     workspace = options.enter_directory()
     if not options.print_mode and (options.json_schema or options.output_last_message is not None):
         raise _usage("--json-schema and --output-last-message need -p PROMPT")
@@ -327,6 +328,20 @@ def _start(options: RunOptions) -> int:
 
 _NO_SCREEN = frozenset({"", "dumb", "unknown", "hardcopy", "printer", "glasstty"})
 """Terminals whose cursor cannot be placed."""
+
+
+def _check_for_a_mistyped_subcommand(options: RunOptions) -> None:
+    """A single word that is nearly a subcommand is no prompt. Raises UsageError."""
+    import difflib
+
+    from agent_tui.commands import COMMANDS
+
+    word = options.prompt
+    if options.print_mode or not word.isalpha():
+        return
+    close = difflib.get_close_matches(word, [*COMMANDS, *PLAIN], n=1, cutoff=0.8)
+    if close:
+        raise _usage(f"no subcommand {word!r}; did you mean {close[0]!r}? As a prompt: agent-tui -p {word}")
 
 
 def _usage(text: str) -> Exception:

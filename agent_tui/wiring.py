@@ -103,7 +103,7 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         from agent_tui.assembly import assemble
 
         core = await assemble(options, workspace, with_screen=False)
-        for notice in core.notices():
+        for notice in core.notices() if not options.quiet else ():
             output.say(notice)
         if streams:
             return await _run_stream(core, output, workspace, prompt)

@@ -111,6 +111,10 @@ def _provider(spec: ProviderSpec, env: Mapping[str, str]) -> tuple[str, str]:
     for name in PROVIDERS:
         if name in stored:
             return name, "by the stored key"
+    if spec.model:
+        raise UsageError(
+            f"Who has the model {spec.model!r}? Set a key, or name its provider: --model PROVIDER:{spec.model}."
+        )
     return "offline", "no key is set"
 
 

@@ -124,7 +124,7 @@ def read_key_file(path: Path) -> dict[str, str]:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise AuthError(f"{path}: the keys cannot be read: {error.strerror}.") from error

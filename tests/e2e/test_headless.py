@@ -180,3 +180,54 @@ def test_person_at_the_keyboard_counts_as_having_read(place: Place) -> None:
 
 def test_tool_error_is_exit_1(place: Place) -> None:
     assert place.run("tool", "read", "--json", '{"file_path": "nosuch.txt"}').returncode == 1
+
+
+def test_model_that_nobody_is_known_to_have_is_not_answered_by_the_offline_one(place: Place) -> None:
+    done = place.run("-p", "hello", "--model", "nosuch")
+
+    assert done.returncode == 2
+    assert "nosuch" in done.stderr
+
+
+def test_mistyped_subcommand_is_named_and_is_no_prompt(place: Place) -> None:
+    done = place.run("doctr")
+
+    assert done.returncode == 2
+    assert "did you mean 'doctor'" in done.stderr
+
+
+def test_quiet_run_writes_the_answer_alone(place: Place) -> None:
+    done = place.run("-q", "-p", "read README.md")
+
+    assert done.stderr == ""
+    assert "Counts petals." in done.stdout
+
+
+def test_state_folder_that_cannot_be_written_is_said_at_the_start(place: Place) -> None:
+    (place.home / ".local").mkdir()
+    (place.home / ".local/state").write_text("a file where a folder should be")
+
+    done = place.run("-p", "read README.md")
+
+    assert "Nothing can be approved" in done.stderr
+
+
+def test_temporary_files_of_a_killed_program_are_swept_at_the_next_start(place: Place) -> None:
+    first = place.run("-p", "read README.md")
+    assert first.returncode == 0
+    session = next(
+        path
+        for path in (place.home / ".local/share/agent-tui/sessions").glob("*/*")
+        if path.is_dir() and path.parent.name != "checkpoints"
+    )
+    left = place.project / ".README.md.0123456789abcdef.tmp"
+    left.write_text("half")
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    from agent_tui.toolkit.stale import NOTE_NAME
+
+    (session / f"{NOTE_NAME}-{dead.pid}").write_bytes(str(left).encode() + b"\0")
+
+    place.run("-p", "read README.md")
+
+    assert not left.exists()
