@@ -35,10 +35,14 @@ class Stage:
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            name = key if len(key) > 1 or key.isalnum() else _character_to_key(key)
-            character = key if len(key) == 1 else _CHARACTERS.get(key)
-            self.app.post_message(events.Key(name, character))
+            await self.key(key)
             await self.settle()
+
+    async def key(self, key: str) -> None:
+        """Press a key without waiting for what it does."""
+        name = key if len(key) > 1 or key.isalnum() else _character_to_key(key)
+        character = key if len(key) == 1 else _CHARACTERS.get(key)
+        self.app.post_message(events.Key(name, character))
 
     async def settle(self) -> None:
         # pilot.press sleeps 40 ms a key; waiting for the queues costs a tenth of it.
