@@ -1,5 +1,7 @@
+import json
 from typing import Any
 
+from agent_tui.permissions.modes import Mode
 from agent_tui.protocol.permissions import Decision, PermissionDecision, PermissionKind, Verdict
 from agent_tui.rulings import PolicyRulings
 
@@ -36,3 +38,15 @@ def test_what_can_hold_once_only_is_not_promoted(desk: Any) -> None:
 
     assert "once only" in rulings.promote(rulings.recent()[0].number, "user")
     assert "once only" in rulings.promote(99, "user")
+
+
+def test_p15_allowing_everything_is_a_mode_of_its_own_and_recorded_as_such(desk: Any) -> None:
+    desk.make(mode=Mode.BYPASS)
+
+    assert desk.run("npm test") == "allow"
+
+    [line] = [json.loads(text) for text in (desk.state / "audit.jsonl").read_text().splitlines()]
+    assert (line["who"], line["decision"], line["scope"]) == ("mode", "allow", "once")
+    assert "bypass" in line["rule"]
+    [recent] = PolicyRulings(desk.policy).recent()
+    assert "bypass" in recent.by

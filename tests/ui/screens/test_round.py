@@ -181,3 +181,16 @@ def test_a20_equal_permissions_are_one_row_with_its_calls() -> None:
         ("Edit(/src/**)", 2),
         ("pytest -q && git push --force", 1),
     ]
+
+
+def test_a75_more_than_fifty_calls_wait_as_long_as_it_takes() -> None:
+    now = [100.0]
+    found = Round(Grouper(Path("/proj"), Path("/home/me")), lambda: now[0])
+    requests = [edit_request(f"c{index}", f"src/{index}.py") for index in range(60)]
+    found.append(requests, asyncio.Event())
+
+    now[0] += 86_400
+    found.append([bash_request("later")], asyncio.Event())
+
+    assert [row.call_id for row in found.rows] == [*(f"c{index}" for index in range(60)), "later"]
+    assert found.counts() == (0, 0, 61)
