@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+from agent_tui.agent.guardrail_files import load_guardrails
 from agent_tui.chosen_session import open_record
 from agent_tui.config.load import Loaded
 from agent_tui.config.paths import MANAGED_CONFIG, Paths, user_paths
@@ -219,6 +220,7 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     return Ground(
         options=options,
         inputs=inputs,
+        guardrails=load_guardrails(paths.guardrails),
         workspace=workspace,
         paths=paths,
         loaded=loaded,

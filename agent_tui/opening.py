@@ -10,6 +10,7 @@ from agent_tui.agent.agent_types import BUILT_IN, AgentType
 from agent_tui.agent.checkpointed import CheckpointedRounds
 from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
+from agent_tui.agent.guardrails import Guardrail, GuardrailChain, GuardrailHooks
 from agent_tui.agent.limits import Limits
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.masking import SecretsMasked
@@ -59,6 +60,7 @@ class Ground:
 
     options: RunOptions
     inputs: Inputs
+    guardrails: Sequence[Guardrail]
     workspace: Path
     paths: Paths
     loaded: Loaded
@@ -135,7 +137,13 @@ class SessionBuilder:
         record.notices += explain(restored)
         world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
         surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.accepted)
-        hooks = HookChain([NestedInstructions(lambda: surroundings.instructions), SecretsMasked(self._mask)])
+        hooks = HookChain(
+            [
+                NestedInstructions(lambda: surroundings.instructions),
+                SecretsMasked(self._mask),
+                GuardrailHooks(GuardrailChain(ground.guardrails)),
+            ]
+        )
         offers = self._offers()
         checkpoints = Checkpoints(ground.workspace, self._checkpoint_folder)
         told = ToldOnce()
@@ -177,6 +185,7 @@ class SessionBuilder:
             summaries=restored.summaries,
             limits=ground.limits(),
             schema=ground.inputs.schema,
+            guardrails=ground.guardrails,
             ask_continue=desk.ask_continue,
             session_id=record.id,
             reminders=lambda: [*plan(), *told.take()],
@@ -195,6 +204,7 @@ class SessionBuilder:
                 reminders=inside_reminder(self._policy),
                 hooks=HookChain([hooks, offers]),
                 skills=skills,
+                guardrails=ground.guardrails,
             ),
             setting=_Setting(world, agent, record, self._connect),
         )

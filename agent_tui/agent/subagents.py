@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agent_tui.agent.agent_types import AgentType, tools_of
+from agent_tui.agent.guardrails import Guardrail
 from agent_tui.agent.limits import total_tokens
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.prompt import subagent_prompt
@@ -80,6 +81,7 @@ class Shared:
     reminders: Callable[[], Sequence[str]] = tuple
     hooks: ToolHooks | None = None
     skills: Sequence[tuple[str, str]] = ()
+    guardrails: Sequence[Guardrail] = ()
 
 
 class Subagents:
@@ -147,6 +149,7 @@ class Subagents:
                 may_change=not kind.reads_only,
             ),
             environment=shared.environment,
+            guardrails=shared.guardrails,
             limits=replace(limits, max_rounds=min(limits.max_rounds or MAX_ROUNDS, MAX_ROUNDS), max_turns=0),
             session_id=self._parent.session_id,
             origin=call_id,

@@ -28,6 +28,10 @@ class Paths:
         return self.config / "tools"
 
     @property
+    def guardrails(self) -> Path:
+        return self.config / "guardrails"
+
+    @property
     def user_themes(self) -> Path:
         return self.config / "themes"
 
