@@ -88,11 +88,18 @@ class Prompt(Editor, inherit_bindings=False):
         self._last_key = event.time
         if not self._in_burst:
             self._burst_lines = 0
+            self._let_go()
         elif self._held is not None:
             self._held.stop()
             self._held = None
             self._burst_lines += 1
             self.insert_text("\n")
+
+    def _let_go(self) -> None:
+        """Send for a held Enter: what comes now belongs to the next text."""
+        if self._held is not None:
+            self._held.stop()
+            self._release_enter()
 
     def wants(self, action: str) -> bool:
         """Leave `?` to be typed once there is text."""
@@ -227,6 +234,7 @@ class Prompt(Editor, inherit_bindings=False):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
+        self._let_go()
         self.paste(event.text)
 
     def paste(self, text: str) -> None:

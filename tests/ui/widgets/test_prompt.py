@@ -267,3 +267,29 @@ async def test_nothing_is_sent_from_an_empty_prompt() -> None:
 async def test_tu_21_the_cursor_does_not_blink() -> None:
     async with clerk() as app:
         assert not app.prompt.cursor_blink
+
+
+async def test_an_enter_after_a_burst_sends_before_the_key_that_follows() -> None:
+    async with clerk() as app:
+        await app.keys(*"q1", "enter", gap_s=BURST_S / 10)
+        await app.keys("y", gap_s=0.004)
+        await settled(app)
+        assert (app.sent, app.prompt.text) == (["q1"], "y")
+
+
+async def test_a_stream_of_short_bursts_after_an_enter_stays_out_of_what_was_sent() -> None:
+    async with clerk() as app:
+        await app.keys(*"multi", "enter", gap_s=BURST_S / 10)
+        for _ in range(3):
+            await app.keys("y", gap_s=0.004)
+            await app.keys(" ", gap_s=BURST_S / 10)
+        await settled(app)
+        assert (app.sent, app.prompt.text) == (["multi"], "y y y ")
+
+
+async def test_a_bracketed_paste_after_an_enter_goes_into_the_next_text_unsent() -> None:
+    async with clerk() as app:
+        await app.keys(*"q1", "enter", gap_s=BURST_S / 10)
+        await app.prompt._on_paste(events.Paste("one\n"))
+        await settled(app)
+        assert (app.sent, app.prompt.text) == (["q1"], "one\n")
