@@ -1,3 +1,4 @@
+import itertools
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -129,7 +130,7 @@ def test_h78_two_turns_and_a_resumed_one_send_the_same_bytes_up_to_the_mark(
 
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert len(raw) == 3
-    for earlier, later in zip(requests, requests[1:], strict=False):
+    for earlier, later in itertools.pairwise(requests):
         assert json.dumps(later["system"]) == json.dumps(earlier["system"])
         assert json.dumps(later["tools"]) == json.dumps(earlier["tools"])
         assert without_marks(later["messages"]).startswith(without_marks(earlier["messages"])[:-1])
