@@ -9,7 +9,7 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.backend import StatusView
 from agent_tui.ui.settings import UiSettings
-from tests.support.fake_backend import FakeBackend, approve, bash_request, mixed_round
+from tests.support.fake_backend import FakeBackend, approve, bash_request, mixed_round, settled_request
 from tests.support.screens import Clock
 
 # The plugin keeps its folder in the environment, which every test starts without.
@@ -53,9 +53,10 @@ def _plugin_folder(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def program(theme: str, *, requests=(), blocks=TALK) -> AgentApp:
+def program(theme: str, *, requests=(), settled=(), order=(), blocks=TALK) -> AgentApp:
     workspace = Path("/proj")
-    backend = FakeBackend(workspace, blocks=list(blocks), status=STATUS, script=[[approve(*requests)]])
+    asked = approve(*requests, settled=settled, order=order)
+    backend = FakeBackend(workspace, blocks=list(blocks), status=STATUS, script=[[asked]])
 
     async def load() -> FakeBackend:
         return backend
@@ -87,7 +88,11 @@ def then(*keys: str, prompt: str = "") -> Callable[[Pilot[int]], object]:
     [("dark", (120, 40)), ("light", (120, 40)), ("dark", (80, 24)), ("light", (60, 20)), ("dark", (20, 5))],
 )
 def test_the_approval_of_a_round(snap_compare: Snap, theme: str, size: tuple[int, int]) -> None:
-    app = program(theme, requests=mixed_round())
+    settled = [
+        settled_request("r1", "README.md", rule="built-in: inside the project"),
+        settled_request("r2", "keys.env", rule="deny Read(*.env)", denied=True),
+    ]
+    app = program(theme, requests=mixed_round(), settled=settled, order=["r1", "c1", "c2", "r2"])
     assert snap_compare(app, terminal_size=size, run_before=then("y", "n", prompt="go"))
 
 

@@ -159,6 +159,10 @@ class Face(Vertical):
             ("escape", "Later"),
         ]
 
+    def show_field(self, on: bool) -> None:
+        """Show the field in the place of the keys, which do nothing while somebody writes."""
+        self.field.display, self.hints.display = on, not on
+
     def say(self, text: str) -> None:
         """Show a sentence above the keys; "" takes it away."""
         if text == self.note_text:
@@ -180,4 +184,4 @@ class Face(Vertical):
 
     @property
     def _chrome(self) -> int:
-        return 4 + self._note.display + (max(1, self.field.size.height) if self.field.display else 0)
+        return 3 + self._note.display + (max(1, self.field.size.height) if self.field.display else 1)

@@ -150,11 +150,12 @@ def headline(round_: Round, width: int) -> Content:
         (f"{undecided} open", "$warning") if undecided else ("all decided", "$success"),
         (f"{ruled} by rule", "$muted") if ruled else ("", ""),
     ]
-    tail = Content.styled(" · ", "$faint").join([Content.styled(*count) for count in counts if count[0]])
-    gap = width - title.cell_length - tail.cell_length
-    if gap < 2:
-        return spans((f"{allowed}✓ {denied}✗ {undecided}○", "bold"))
-    return spans(title, " " * gap, tail)
+    for shown in (counts, counts[:-1]):
+        tail = Content.styled(" · ", "$faint").join([Content.styled(*count) for count in shown if count[0]])
+        gap = width - title.cell_length - tail.cell_length
+        if gap >= 2:
+            return spans(title, " " * gap, tail)
+    return spans((f"{allowed}✓ {denied}✗ {undecided}○", "bold"))
 
 
 def single_headline(row: Row, width: int, *, beside: int = 0) -> Content:

@@ -24,7 +24,7 @@ class Writer:
         """Open the field."""
         self._writing = writing
         self._face.field.put(writing.text)
-        self._face.field.display = True
+        self._face.show_field(True)
         self._face.field.focus()
         self._face.say(writing.caption(writing.text))
 
@@ -58,7 +58,7 @@ class Writer:
 
     def _close(self, outcome: Outcome) -> Outcome:
         self._writing = None
-        self._face.field.display = False
+        self._face.show_field(False)
         self._face.say("")
         return outcome
 
