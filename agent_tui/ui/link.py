@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent_tui.protocol.events import ApprovalRequested, Event
 from agent_tui.ui.approver import ScreenApprover
 from agent_tui.ui.palette import Palette
+from agent_tui.ui.room import Room
 from agent_tui.ui.screens.approval.grouping import Grouper
 from agent_tui.ui.screens.approval.round import Round
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
@@ -31,6 +32,7 @@ class Link:
         self.backend = backend
         self.turn = TurnView(app.transcript, app)
         self.approver = ScreenApprover(self)
+        self._room = Room(app.transcript)
         backend.bind(sink=self.take, approver=self.approver, ask=self.ask)
 
     async def take(self, event: Event) -> None:
@@ -77,12 +79,14 @@ class Link:
     def open_approval(self, screen: ApprovalScreen) -> None:
         """Put the screen over the conversation."""
         self._app.push_screen(screen)
+        self._room.make(screen)
         self._app.activity.hold()
         self._app.attention(_waiting(len(screen.round.rows)))
 
     def close_approval(self, screen: ApprovalScreen) -> None:
         """Take the screen away, with whatever stands above it."""
         screen.finish(None)
+        self._room.give_back()
         self._app.activity.go_on()
         self._app.at_ease()
 
