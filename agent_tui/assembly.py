@@ -142,6 +142,7 @@ def provider_spec(settings: Settings, paths: Paths) -> ProviderSpec:
         key_command=model.key_command,
         key_file=paths.keys,
         fallbacks=model.fallback,
+        overrides=model.facts,
         pace_s=0.004 if os.environ.get("AGENT_TUI_TEST_PACE") is None else 0.0,
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 ProviderName = Literal[
     "",
@@ -41,6 +41,9 @@ class ModelSettings(Section):
     fallback: tuple[str, ...] = Field(default=(), description="models tried when the first is overloaded")
     key_command: str = Field(default="", description="prints the API key; run without a shell")
     max_output_tokens: Annotated[int, Field(ge=0)] = 0
+    facts: dict[str, dict[str, JsonValue]] = Field(
+        default={}, description="rows over the bundled table of models, by the model's name"
+    )
 
 
 class PermissionSettings(Section):

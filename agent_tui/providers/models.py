@@ -31,7 +31,7 @@ class LongPrompt(BaseModel):
 
 
 class ModelRow(BaseModel):
-    """One row of the table. Fields that are missing are not known."""
+    """One row of the table. Fields that are missing are not known; what is not `confirmed` counts as not known."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     provider: str
@@ -49,6 +49,22 @@ class ModelRow(BaseModel):
     api: Api = "chat"
     source: str = ""
     checked: date | None = None
+    confirmed: bool = True
+
+    def as_known(self) -> "ModelRow":
+        """Give the row without its numbers when they are not confirmed by the one who sells the model."""
+        return self if self.confirmed else self.model_copy(update=dict.fromkeys(_NUMBERS))
+
+
+_NUMBERS = (
+    "context_tokens",
+    "max_output_tokens",
+    "input_usd_per_mtok",
+    "output_usd_per_mtok",
+    "cache_read_usd_per_mtok",
+    "cache_write_usd_per_mtok",
+    "long_prompt",
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +88,7 @@ class ModelTable:
     def facts(self, provider: str, model: str) -> ModelFacts:
         """Give what is known of a model; for an unknown one only what its name says for certain."""
         for name in (model, without_date(model)):
-            row = self._by_name.get((provider, name))
+            row = self._by_name.get((provider, name)) or self._by_name.get(("", name))
             if row is not None:
                 return _facts(row, model)
         return ModelFacts(info=ModelInfo(name=model), thinking=_thinking_by_name(provider, model))
@@ -89,7 +105,8 @@ class ModelTable:
 def load_table(overrides: Mapping[str, JsonObject] | None = None) -> ModelTable:
     """Read the bundled table and put the user's rows over it.
 
-    `overrides` maps a model's name to fields of its row, with `provider` when the bundled table lacks it.
+    `overrides` maps a model's name to fields of its row; a row the bundled table lacks counts for every provider
+    unless it names one.
     Raises AgentTuiError for a field that does not exist or has a wrong value.
     """
     text = resources.files("agent_tui.providers").joinpath("models.toml").read_text(encoding="utf-8")
@@ -105,18 +122,19 @@ def _overridden(rows: list[ModelRow], name: str, fields: JsonObject) -> list[Mod
         (i for i, row in enumerate(rows) if row.name == name and wanted in {None, row.provider}), None
     )
     known: JsonObject = (
-        {"provider": "openai", "name": name} if index is None else rows[index].model_dump(mode="json")
+        {"provider": "", "name": name} if index is None else rows[index].as_known().model_dump(mode="json")
     )
     try:
-        row = ModelRow.model_validate({**known, **fields})
+        row = ModelRow.model_validate({**known, "confirmed": True, **fields})
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
-        raise AgentTuiError(f"models.{name}.{where}: {problem['msg']}") from error
+        raise AgentTuiError(f"model.facts.{name}.{where}: {problem['msg']}") from error
     return [*rows, row] if index is None else [*rows[:index], row, *rows[index + 1 :]]
 
 
 def _facts(row: ModelRow, model: str) -> ModelFacts:
+    row = row.as_known()
     info = ModelInfo(
         name=model,
         context_tokens=row.context_tokens,

@@ -421,7 +421,7 @@ def test_users_override_and_add_rows() -> None:
 
 @pytest.mark.parametrize("fields", [{"prise": 1}, {"context_tokens": -5}, {"input_usd_per_mtok": "cheap"}])
 def test_a_wrong_override_names_the_field(fields: dict[str, Any]) -> None:
-    with pytest.raises(AgentTuiError, match=r"models\.m1\."):
+    with pytest.raises(AgentTuiError, match=r"model\.facts\.m1\."):
         load_table({"m1": fields})
 
 
@@ -461,3 +461,22 @@ async def test_a_probe_ignores_a_list_that_is_an_error() -> None:
         server._answer = lambda request: json_answer({"data": []}, code=401)  # type: ignore[method-assign]
 
         assert await probe([("vllm", server.url)]) == []
+
+
+def test_rows_from_third_parties_are_marked_and_their_numbers_are_not_used() -> None:
+    table = load_table()
+    unconfirmed = [row for row in table.rows if not row.confirmed]
+
+    assert {row.name for row in unconfirmed} == {"deepseek-v4-pro", "deepseek-v4-flash"}
+    assert all("github.com" not in row.source for row in table.rows if row.confirmed)
+    for row in unconfirmed:
+        info = table.facts(row.provider, row.name).info
+        assert (info.context_tokens, info.max_output_tokens, info.input_usd_per_mtok) == (None, None, None)
+
+
+def test_a_row_the_user_writes_counts_and_brings_no_number_that_was_not_confirmed() -> None:
+    table = load_table({"deepseek-v4-pro": {"input_usd_per_mtok": 1.0, "output_usd_per_mtok": 2.0}})
+
+    info = table.facts("deepseek", "deepseek-v4-pro").info
+
+    assert (info.input_usd_per_mtok, info.output_usd_per_mtok, info.context_tokens) == (1.0, 2.0, None)
