@@ -19,7 +19,7 @@ from agent_tui.toolkit.console import console_display
 from agent_tui.toolkit.context import JobView, ToolContext
 from agent_tui.toolkit.foreground import ForegroundRun, run_in_foreground
 from agent_tui.toolkit.shell import signal_note
-from agent_tui.toolkit.text import CAPPED_BY_TOOL
+from agent_tui.toolkit.text import CAPPED_BY_TOOL, ENDED_AFTER
 
 DEFAULT_TIMEOUT_MS = 120_000
 MIN_TIMEOUT_MS = 1_000
@@ -123,7 +123,7 @@ def _footer(result: ToolResult) -> str:
     if job := data.get("job_id"):
         return f"running in the background as {job}"
     if "exit_code" not in data:
-        return "did not run"
+        return f"stopped after {data[ENDED_AFTER]} s" if ENDED_AFTER in data else "did not run"
     how = "timed out" if data.get("timed_out") else f"exit code: {data['exit_code']}"
     return f"{how}, {data.get('elapsed_s')} s"
 

@@ -1,6 +1,7 @@
 """Runs one tool to some end: its result, its error, the time limit, a stop."""
 
 import logging
+import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from agent_tui.executor import answers
 from agent_tui.executor.bounded import Settled, StopSignal, Workers, contained, flattened
 from agent_tui.protocol.errors import BaseChanged, ToolError
 from agent_tui.protocol.tools import Effect, ToolResult
+from agent_tui.toolkit.text import ENDED_AFTER
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,8 +33,9 @@ async def run_tool(
     finish_s: float,
 ) -> Ran:
     """Run `work` for at most `limit_s` seconds (0: it limits itself) and until `stop`. Raises only CancelledError."""
+    began = time.monotonic()
     settled = await workers.run(_judged(work, name), limit_s=limit_s or None, stop=stop, finish_s=finish_s)
-    return _interpreted(settled, limit_s)
+    return _interpreted(settled, limit_s, time.monotonic() - began)
 
 
 async def _judged(work: Coroutine[object, object, ToolResult], name: str) -> Ran:
@@ -57,12 +60,13 @@ async def _judged(work: Coroutine[object, object, ToolResult], name: str) -> Ran
     return Ran(result, "failed" if result.is_error else "ran")
 
 
-def _interpreted(settled: Settled[Ran], limit_s: int) -> Ran:
+def _interpreted(settled: Settled[Ran], limit_s: int, elapsed_s: float) -> Ran:
     """Say how a call ended that was ended from outside; what it still gave stands before the reason."""
     if settled.how == "done" and settled.value is not None:
         return settled.value
     given = settled.value.result if settled.value is not None else None
     reason = answers.timed_out(limit_s) if settled.how == "timeout" else answers.STOPPED
     output = f"{given.output}\n{reason}" if given is not None and given.output else reason
-    result = ToolResult(output=output, is_error=True, data=given.data if given else {})
+    data = {**(given.data if given else {}), ENDED_AFTER: round(elapsed_s, 1)}
+    result = ToolResult(output=output, is_error=True, data=data)
     return Ran(result, "timeout" if settled.how == "timeout" else "cancelled")

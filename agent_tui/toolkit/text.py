@@ -11,6 +11,8 @@ OUTPUT_LIMIT_CHARS = 32_768
 
 CAPPED_BY_TOOL = "output_capped"
 """The key of `ToolResult.data` that says the tool has a cap of its own: the round does not cut it again."""
+ENDED_AFTER = "ended_after_s"
+"""Key of `ToolResult.data`: the call ran so many seconds, then it was ended from outside (a stop, the time limit)."""
 
 
 def display_text(

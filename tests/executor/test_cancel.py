@@ -216,3 +216,11 @@ async def test_a_cancelled_task_stops_its_command(workspace: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await running
     assert world.log.lines == ["start c0"]
+
+
+async def test_a_stopped_call_tells_its_panel_how_long_it_ran(workspace: Path) -> None:
+    world = make_world(workspace, policy=FakePolicy(allow=["bash"]))
+
+    batch = await cancelled_at(world, "c0", call("c0", "bash", command="sleep"))
+
+    assert isinstance(outcome(batch, "c0").result.data["ended_after_s"], float)

@@ -12,6 +12,7 @@ import pytest
 from agent_tui.protocol.display import ResultContentType
 from agent_tui.protocol.errors import SandboxError
 from agent_tui.protocol.permissions import PermissionKind, Risk
+from agent_tui.protocol.tools import ToolResult
 from agent_tui.sandbox.interface import NoSandbox
 from agent_tui.toolkit.environment import WithoutVariables
 from tests.support.tool_world import ToolWorld, body, gone, make_world, notes, own, processes_with
@@ -254,6 +255,15 @@ async def test_cancel_ends_the_group_and_reaps(world: ToolWorld) -> None:
         await call
 
     assert not processes_with("987.5")
+
+
+def test_the_panel_of_a_stopped_command_says_after_how_long(workspace: Path) -> None:
+    stopped = ToolResult(output="stopped by user", is_error=True, data={"ended_after_s": 2.7})
+
+    shown = make_world(workspace).shown("bash", stopped, command="sleep 60")
+
+    assert shown.summary == "stopped after 2.7 s, 1 line"
+    assert shown.content.endswith("[stopped after 2.7 s]")
 
 
 async def test_killing_its_own_supervisor_is_survived(world: ToolWorld) -> None:
