@@ -9,6 +9,7 @@ from agent_tui.permissions.shell.options import Operand, Use, file_values, read_
 from agent_tui.permissions.shell.readers import readers, versioned
 from agent_tui.permissions.shell.script import Simple
 from agent_tui.permissions.shell.special import BUILTINS, CHECKS, HARMLESS, Reading, check_lookup, refuse
+from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.words import Word
 from agent_tui.permissions.shell.world import World
 from agent_tui.permissions.shell.wrappers import Unwrapped, unwrap
@@ -36,7 +37,6 @@ _FED_BY_NAMES = frozenset(
         "du",
         "cut",
         "nl",
-        "strings",
     ]
 )
 
@@ -59,6 +59,10 @@ class Harmless:
         is_builtin = program in BUILTINS and inner.in_shell
         if not is_builtin and (found := self._world.runs_from_project(program, cwd)):
             return refuse(f"{program} would be run from {found}")
+        if not is_builtin and (shim := self._world.shim(name)):
+            return refuse(f"{shim} runs whichever program a file of the project chooses")
+        if listed := _options_file(program, words[1:]):
+            return refuse(f"{program} may read its options from {listed}")
         if program in ("cd",):
             return HARMLESS if inner.in_shell else refuse("cd by a program")
         if program == "command":
@@ -143,6 +147,13 @@ class Harmless:
             if not self._world.contains(place) or self._world.facts(place.real).odd_name:
                 return None
         return Reading(tuple((root, Operand.TREE) for root in roots), only=only)
+
+
+def _options_file(program: str, words: Sequence[Word]) -> str:
+    """Give the first word `@file`, which binutils, compilers and others replace by what the file holds."""
+    if program in BUILTINS or program in words_of("programs.txt", "takes @ literally"):
+        return ""
+    return next((word.text for word in words if word.text.startswith("@")), "")
 
 
 def _search(program: str, use: Use, paths: list[tuple[Word, Operand]]) -> Reading:

@@ -295,19 +295,12 @@ def check_umask(words: Sequence[Word]) -> Reading:
     return HARMLESS if all(re.fullmatch(r"-[Spa]", word.text) for word in words) else refuse("a new value")
 
 
-def check_go(words: Sequence[Word]) -> Reading:
-    """`go env NAME` prints; -w and -u write."""
-    texts = [word.text for word in words]
-    is_env = texts[:1] == ["env"] and all(re.fullmatch(r"[A-Z0-9_]+|-json", text) for text in texts[1:])
-    return HARMLESS if is_env else refuse("a subcommand")
-
-
 CHECKS: dict[str, Check] = {
     "echo": check_echo, "printf": check_printf, "test": check_test, "[": check_test, "type": check_lookup,
     "date": check_date, "find": check_find, "sed": check_sed, "jq": check_jq, "yq": check_yq, "awk": check_awk,
     "gawk": check_awk, "mawk": check_awk, "tar": check_tar, "ps": check_ps, "unzip": check_listing,
     "jobs": check_xargs_free, "times": check_xargs_free, "dirs": check_xargs_free, "ss": check_ss, "env": check_env,
-    "umask": check_umask, "ulimit": check_umask, "go": check_go,
+    "umask": check_umask, "ulimit": check_umask,
 }  # fmt: skip
 
 BUILTINS = frozenset(

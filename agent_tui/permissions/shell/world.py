@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from agent_tui.permissions.paths import is_inside, is_secret
+from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.words import NotStatic, Word
 
 MAX_MATCHES = 2_000
@@ -102,6 +103,22 @@ class World:
                 if is_theirs or self.contains(place) or is_inside(place.named, self.project)
                 else ""
             )
+        return ""
+
+    def shim(self, program: str) -> str:
+        """Give the stand-in that a name finds, which chooses what it runs by files of the project; "" for none."""
+        for folder in self.search_path.split(os.pathsep):
+            path = os.path.join(folder, program)
+            if not os.path.isfile(path):
+                continue
+            real = os.path.realpath(path)
+            named = os.path.basename(real) in words_of("programs.txt", "shims")
+            held = any(
+                os.path.dirname(where).endswith(f"/{name}")
+                for where in (path, real)
+                for name in words_of("programs.txt", "shim folders")
+            )
+            return path if named or held else ""
         return ""
 
     def facts(self, root: str) -> TreeFacts:
