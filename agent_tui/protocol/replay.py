@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 BlockKind = Literal["user", "assistant", "thinking", "tool", "notice", "decision"]
-ToolState = Literal["waiting", "running", "done", "error", "cancelled", "rejected"]
+ToolState = Literal["waiting", "running", "done", "error", "cancelled", "rejected", "interrupted"]
 
 
 @dataclass(slots=True)

@@ -19,7 +19,15 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.45 ui-monospa
 details { border: 1px solid var(--line); border-radius: 6px; margin: .4rem 0; padding: .2rem .6rem; }
 summary { cursor: pointer; } .error > summary { color: #dc2626; } .add { color: #16a34a; } .del { color: #dc2626; }
 """
-_ICONS = {"done": "✓", "error": "✗", "rejected": "⊘", "cancelled": "⊘", "waiting": "…", "running": "…"}
+_ICONS = {
+    "done": "✓",
+    "error": "✗",
+    "rejected": "⊘",
+    "cancelled": "⊘",
+    "interrupted": "⊘",
+    "waiting": "…",
+    "running": "…",
+}
 
 
 def to_markdown(info: SessionInfo, blocks: Sequence[ReplayBlock]) -> str:

@@ -1,13 +1,16 @@
 """Makes the transcript's blocks from records, fast enough for 10,000 of them before the first paint."""
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from agent_tui.protocol.call_names import plain_name, plain_title
 from agent_tui.protocol.replay import ReplayBlock, ToolState
 from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.encoding import Filler, as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
 
+INTERRUPTED = "Interrupted: the program ended before this call was answered."
 NOTE_MARKS = ("<system-note>", "<environment>")
 """How texts begin that the program put into the conversation; the loop writes them."""
 
@@ -48,7 +51,8 @@ class _Replay:
     def __init__(self) -> None:
         self.blocks: list[ReplayBlock] = []
         self._open_calls: dict[str, str] = {}
-        self._asked: dict[str, str] = {}
+        self._arguments: dict[str, str] = {}
+        self._asked: dict[str, tuple[str, str]] = {}
 
     def add(self, record: RawRecord) -> None:
         """Add the blocks of one entry."""
@@ -78,7 +82,7 @@ class _Replay:
             case "approval_request":
                 for request in as_objects(record.get("requests")):
                     name = text_of(request, "display_name") or text_of(request, "tool")
-                    self._asked[text_of(request, "call_id")] = name
+                    self._asked[text_of(request, "call_id")] = name, text_of(request, "title")
             case "approval_response":
                 self._add_decision(as_objects(record.get("verdicts")), record_id)
             case "turn_end":
@@ -91,20 +95,27 @@ class _Replay:
 
     def close(self) -> None:
         """Show calls that never got an answer."""
-        for call_id, name in self._open_calls.items():
-            self.blocks.append(
-                ReplayBlock(
-                    "tool",
-                    "Interrupted: the program ended before this call was answered.",
-                    call_id=call_id,
-                    tool=name,
-                    display_name=name,
-                    state="cancelled",
-                )
-            )
+        for call_id, tool in self._open_calls.items():
+            self.blocks.append(self._interrupted(call_id, tool))
         self._open_calls = {}
 
+    def _interrupted(self, call_id: str, tool: str) -> ReplayBlock:
+        arguments = self._arguments.get(call_id, "")
+        name, title = self._asked.get(call_id) or (plain_name(tool), plain_title(arguments))
+        text = f"{INTERRUPTED}\n\n{_readable(arguments)}" if arguments else INTERRUPTED
+        return ReplayBlock(
+            "tool",
+            text,
+            call_id=call_id,
+            tool=tool,
+            display_name=name,
+            title=title,
+            state="interrupted",
+            full_length=len(text),
+        )
+
     def _add_reply(self, message: RawRecord, record_id: str) -> None:
+        self._arguments = {}
         for block in as_objects(message.get("content")):
             kind = block.get("type")
             text = text_of(block, "text")
@@ -112,6 +123,8 @@ class _Replay:
                 self.blocks.append(ReplayBlock("assistant", text, record_id=record_id))
             elif kind == "thinking" and text.strip():
                 self.blocks.append(ReplayBlock("thinking", text, record_id=record_id))
+            elif kind == "tool_use":
+                self._arguments[text_of(block, "id")] = text_of(block, "arguments_json")
 
     def _add_words(self, message: RawRecord, record_id: str) -> None:
         for block in as_objects(message.get("content")):
@@ -136,7 +149,7 @@ class _Replay:
             else:
                 word = "denied"
             feedback = text_of(verdict, "feedback")
-            name = self._asked.get(text_of(verdict, "call_id"), "a call")
+            name, _ = self._asked.get(text_of(verdict, "call_id"), ("a call", ""))
             said.append(f"{name}: {word}" + (f" - {feedback}" if feedback else ""))
         if said:
             self.blocks.append(ReplayBlock("decision", "\n".join(said), record_id=record_id))
@@ -173,6 +186,17 @@ def tool_block(outcome: RawRecord, record_id: str, *, whole: bool = False) -> Re
         "",
         record_id,
     )
+
+
+def _readable(arguments_json: str) -> str:
+    """Give arguments one a line, as they were written when they are no object."""
+    try:
+        arguments: object = json.loads(arguments_json)
+    except ValueError:
+        return arguments_json
+    if not isinstance(arguments, dict):
+        return arguments_json
+    return "\n".join(f"{key}: {value}" for key, value in cast("dict[str, object]", arguments).items())
 
 
 def _number(value: Json) -> float:

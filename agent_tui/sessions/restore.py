@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from agent_tui.protocol.call_names import plain_name, plain_title
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.messages import (
     AssistantMessage,
@@ -111,7 +112,7 @@ class _Building:
                 restored.messages.append(record.message)
                 restored.usage = restored.usage + record.message.usage
                 self._open = {
-                    block.id: block.name
+                    block.id: _label(block)
                     for block in record.message.content
                     if isinstance(block, ToolUseBlock)
                 }
@@ -146,7 +147,7 @@ class _Building:
         )
         restored.interrupted = self._in_turn
         restored.unanswered = tuple(
-            name for call_id, name in self._open.items() if call_id not in self._outcomes
+            label for call_id, label in self._open.items() if call_id not in self._outcomes
         )
         if keep_pending and restored.pending:
             restored.known = {
@@ -177,6 +178,11 @@ class _Building:
         return ToolResultBlock(tool_use_id=call_id, content=text, is_error=True)
 
 
+def _label(call: ToolUseBlock) -> str:
+    title = plain_title(call.arguments_json)
+    return f"{plain_name(call.name)}: {title}" if title else plain_name(call.name)
+
+
 def explain(restored: Restored, damaged_lines: Sequence[int] = ()) -> list[str]:
     """Give the sentences a person must know about a session that was opened again; [] when all is well."""
     said: list[str] = []
@@ -192,7 +198,7 @@ def explain(restored: Restored, damaged_lines: Sequence[int] = ()) -> list[str]:
             "/pending asks about them again, 'agent-tui approvals' answers them from outside."
         )
     elif restored.interrupted:
-        names = ", ".join(restored.unanswered)
+        names = "; ".join(restored.unanswered)
         said.append(
             "The last turn was interrupted"
             + (f" while these calls had no result: {names}" if names else "")

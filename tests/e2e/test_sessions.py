@@ -139,7 +139,7 @@ def test_interrupted_turn_is_explained_once_and_can_be_continued(place: Place, s
         results = json.dumps(served.requests[-1]["messages"])
 
     assert screen.count("The last turn was interrupted") == 1
-    assert "bash" in screen
+    assert "Bash: sleep 50 (interrupted)" in screen
     assert "Interrupted: the program ended" in results
 
 

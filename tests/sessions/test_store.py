@@ -330,8 +330,11 @@ async def test_dangling_calls_are_answered_as_interrupted_and_finished_ones_keep
 
     assert problems_of(restored.messages, provider="p", model="m") == []
     assert [b.content[:11] for b in restored.messages[-1].content] == ["finished", "Interrupted"]
-    assert (restored.interrupted, restored.unanswered) == (True, ("read",))
-    assert [b.state for b in again.replay() if b.kind == "tool"] == ["done", "cancelled"]
+    assert (restored.interrupted, restored.unanswered) == (True, ("Read: a.txt",))
+    panels = [b for b in again.replay() if b.kind == "tool"]
+    assert [b.state for b in panels] == ["done", "interrupted"]
+    assert (panels[1].display_name, panels[1].title) == ("Read", "a.txt")
+    assert panels[1].text.endswith("\n\nfile_path: a.txt")
 
 
 def request_for(call_id: str) -> PermissionRequest:

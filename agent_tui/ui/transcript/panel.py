@@ -12,8 +12,8 @@ from agent_tui.ui.render.safe import clean, clean_line
 from agent_tui.ui.transcript.blocks import LIVE_ROWS, Block, Look
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "rejected": "⊘"}
-SUFFIX = {"cancelled": " (cancelled)", "rejected": " (rejected)"}
+ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "rejected": "⊘", "interrupted": "⊘"}
+SUFFIX = {"cancelled": " (cancelled)", "rejected": " (rejected)", "interrupted": " (interrupted)"}
 BORDER = "│ "
 AFTER = Row((), join="")
 LIVE_CHARS = 4_000
