@@ -3,6 +3,8 @@ from typing import Any
 
 import pytest
 
+from agent_tui.permissions.shell.analysis import Analyser
+
 
 def safe(analysis: Any) -> bool:
     return analysis.clear and not analysis.touches and all(part.safe for part in analysis.parts)
@@ -106,3 +108,77 @@ def test_a_link_to_a_stand_in_asks(ground: Any, tmp_path: Path) -> None:
 )
 def test_what_a_file_of_the_project_turns_into_another_version_asks(ground: Any, command: str) -> None:
     assert not safe(ground.analyse(command))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rg -g .env KEY",
+        "rg -g '.e*' KEY",
+        "rg -g '*' KEY",
+        "rg -g '\\.env' KEY",
+        "rg -g '.[e]nv' KEY",
+        "rg -g '.{env,x}' KEY",
+        "rg --glob=.env KEY",
+        "rg --iglob .ENV KEY",
+        "rg -g '*.py' --iglob .ENV KEY",
+        "rg -tall KEY",
+        "rg -g .env -l KEY | xargs cat",
+        "grep --include=.env -r KEY .",
+        "grep -r --include='\\.env' KEY .",
+        "grep -r --include='.[^x]nv' KEY .",
+        "grep -r --exclude=x --include='*.py' KEY .",
+        "fd -H . | xargs cat",
+        "fd -H env | xargs cat",
+        "find . -name '\\.env' | xargs cat",
+        "find . -name proj | xargs grep -r KEY",
+        "find . -name '*.py' | xargs grep -r KEY",
+        "find docs | xargs cat",
+        "find docs -type f | xargs grep -R x",
+    ],
+)
+def test_a_search_that_could_reach_a_secret_file_asks(ground: Any, command: str) -> None:
+    assert not safe(ground.analyse(command))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rg -g '*.py' KEY",
+        "rg -g '!*.lock' KEY",
+        "rg -tpy KEY",
+        "rg -g '*.py' --hidden KEY",
+        "rg --files -g .env",
+        "rg -g .env KEY src",
+    ],
+)
+def test_a_search_that_reaches_no_secret_file_runs(ground: Any, command: str) -> None:
+    assert safe(ground.analyse(command))
+
+
+@pytest.mark.parametrize("line", ["!.env", "!/.env", "!.*", "!*", "!.e[n]v"])
+def test_an_ignore_file_that_brings_a_hidden_secret_back_makes_the_search_ask(
+    tmp_path: Path, line: str
+) -> None:
+
+    project = tmp_path.resolve()
+    (project / ".env").write_text("KEY=1\n")
+    analyse = Analyser(project=project, home=Path("/nowhere"), environ={"PATH": "/usr/bin:/bin"})
+    assert safe(analyse("rg KEY", project))
+
+    (project / ".ignore").write_text(f"{line}\n")
+
+    assert not safe(analyse("rg KEY", project))
+
+
+def test_a_link_to_a_secret_file_is_not_read_unasked_by_its_other_name(tmp_path: Path) -> None:
+
+    project = tmp_path.resolve()
+    (project / "src").mkdir()
+    (project / ".env").write_text("KEY=1\n")
+    analyse = Analyser(project=project, home=Path("/nowhere"), environ={"PATH": "/usr/bin:/bin"})
+    assert safe(analyse("find src -name '*.txt' | xargs cat", project))
+
+    (project / "src/a.txt").symlink_to("../.env")
+
+    assert not safe(analyse("find src -name '*.txt' | xargs cat", project))

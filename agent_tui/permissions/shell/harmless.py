@@ -123,7 +123,12 @@ class Harmless:
             Operand.NAME if inner[0].text in ("ls", "stat", "basename", "dirname", "echo") else Operand.TREE
         )
         named = [(path, k) for path, k in reading.paths if path.text != "."]
-        return Reading((*named, *((path, kind) for path, _ in fed.paths)), only=fed.only)
+        searches_below = any(k is Operand.TREE for _, k in reading.paths)
+        return Reading(
+            (*named, *((path, kind) for path, _ in fed.paths)),
+            follows_links=True,
+            only=() if searches_below else fed.only,
+        )
 
     def _fed_from(self, upstream: Simple, cwd: str) -> Reading | None:
         """Give the directories whose file names a command prints; None when names could be anything."""
@@ -156,6 +161,40 @@ def _options_file(program: str, words: Sequence[Word]) -> str:
     return next((word.text for word in words if word.text.startswith("@")), "")
 
 
+# Types of rg whose files have plain names: a type of rg also finds hidden files.
+_PLAIN_TYPES = frozenset(
+    [
+        "c",
+        "cpp",
+        "cs",
+        "css",
+        "go",
+        "html",
+        "java",
+        "js",
+        "json",
+        "kotlin",
+        "lua",
+        "make",
+        "markdown",
+        "md",
+        "php",
+        "py",
+        "rb",
+        "ruby",
+        "rust",
+        "scala",
+        "sql",
+        "swift",
+        "toml",
+        "ts",
+        "typescript",
+        "xml",
+        "yaml",
+    ]
+)
+
+
 def _search(program: str, use: Use, paths: list[tuple[Word, Operand]]) -> Reading:
     """Say what grep, rg or ag search: directories as a whole, the current one when none is named."""
     if program.endswith("grep") and not use.has("-r", "-R", "--recursive", "--dereference-recursive"):
@@ -166,13 +205,30 @@ def _search(program: str, use: Use, paths: list[tuple[Word, Operand]]) -> Readin
     return Reading(
         tuple(roots or [(Word(".", "."), Operand.TREE)]),
         follows_links=use.has("-R", "--dereference-recursive"),
-        skips_hidden=not program.endswith("grep") and not use.has("--hidden", "-u", "--unrestricted"),
+        skips_hidden=not program.endswith("grep") and _skips_hidden(use),
         only=_included(program, use),
     )
 
 
+def _skips_hidden(use: Use) -> bool:
+    """Tell whether rg or ag leave out hidden files: what a glob or a type of rg names is searched all the same."""
+    if use.has("--hidden", "-u", "--unrestricted"):
+        return False
+    given = [(name, value.text) for name, value in use.options if value is not None]
+    names_some = any(name in _GLOBS and not text.startswith("!") for name, text in given)
+    return not names_some and all(text in _PLAIN_TYPES for name, text in given if name in ("-t", "--type"))
+
+
+_GLOBS = ("-g", "--glob", "--iglob")
+
+
 def _included(program: str, use: Use) -> tuple[str, ...]:
-    """Give the file names that a search is limited to, when it is limited by simple patterns only."""
+    """Give the file names that a search is limited to, when it is limited by simple patterns only.
+
+    With --exclude grep searches also what no pattern names, and --iglob knows no case.
+    """
+    if use.has("--iglob", "--exclude", "--exclude-from"):
+        return ()
     names = ("--include",) if program.endswith("grep") else ("-g", "--glob")
     patterns = tuple(value.text for name, value in use.options if name in names and value is not None)
     plain = all("/" not in pattern and not pattern.startswith("!") for pattern in patterns)

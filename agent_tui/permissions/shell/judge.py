@@ -133,7 +133,11 @@ class Judge:
 
     def _tree(self, place: Place, verdict: _Verdict, reader: "_Reader", effects: Effects) -> None:
         facts = self._world.facts(place.real)
-        found = [*facts.secrets, *(() if reader.reading.skips_hidden else facts.hidden_secrets)]
+        skips = reader.reading.skips_hidden
+        hidden = [
+            path for path in facts.hidden_secrets if not skips or _is_brought_back(path, facts.brought_back)
+        ]
+        found = [*facts.secrets, *hidden]
         if shown := [path for path in found if _is_among(path, reader.reading.only)]:
             secret = self._world.place(shown[0], "/")
             verdict.touches.append(effects.secret(secret, PermissionKind.READ, reader.program))
@@ -263,9 +267,18 @@ class _Reader:
 
 
 def _is_among(path: str, only: tuple[str, ...]) -> bool:
-    """Tell whether a file is one that is searched; braces in a pattern make it match."""
+    """Tell whether a file is one that is searched; what programs read in different ways makes a pattern match."""
     name = path.rsplit("/", 1)[-1]
-    return not only or any("{" in pattern or fnmatchcase(name, pattern) for pattern in only)
+    return not only or any(re.search(r"[{\\\[]", p) or fnmatchcase(name, p) for p in only)
+
+
+def _is_brought_back(path: str, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a line `!PATTERN` of an ignore file could make rg search a hidden file."""
+    parts = path.split("/")
+    return any(
+        re.search(r"[{\\\[]", pattern) or any(fnmatchcase(part, pattern) for part in parts)
+        for pattern in patterns
+    )
 
 
 def reads_by_nature(words: Sequence[Word]) -> bool:

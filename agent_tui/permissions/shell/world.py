@@ -12,6 +12,8 @@ from agent_tui.permissions.shell.words import NotStatic, Word
 
 MAX_MATCHES = 2_000
 MAX_ENTRIES = 60_000
+_IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".agignore")
+_MAX_IGNORE_CHARS = 1_000_000
 _OPEN_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
@@ -31,13 +33,14 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class TreeFacts:
     """What lies below a directory: files that may hold secrets (those under a dotted name apart), the first link
-    that leads out of the project, the first name that could be read as an option or as two; `too_big` ends the
-    search."""
+    that leads out of the project, the first name that could be read as an option or as two; `brought_back` are the
+    last parts of the lines `!PATTERN` of ignore files, those above included; `too_big` ends the search."""
 
     secrets: tuple[str, ...] = ()
     hidden_secrets: tuple[str, ...] = ()
     link_out: str = ""
     odd_name: str = ""
+    brought_back: tuple[str, ...] = ()
     too_big: bool = False
 
 
@@ -131,6 +134,7 @@ class World:
         secrets: list[str] = []
         hidden: list[str] = []
         link_out = odd = ""
+        ignores = _ignore_files_above(root)
         count = 0
         pending = [(root, False)]
         while pending:
@@ -142,13 +146,18 @@ class World:
                 dotted = is_hidden or entry.name.startswith(".")
                 if entry.is_symlink():
                     link_out = link_out or self._leads_out(entry)
+                    if is_secret(os.path.realpath(entry.path)):
+                        secrets.append(entry.path)
+                elif entry.name in _IGNORE_FILES:
+                    ignores.append(entry.path)
                 elif entry.name != ".git" and entry.is_dir(follow_symlinks=False):
                     pending.append((entry.path, dotted))
                 if is_secret(entry.path):
                     (hidden if dotted else secrets).append(entry.path)
                 if not odd and (entry.name.startswith("-") or re.search(r"[\s'\"\\]", entry.name)):
                     odd = entry.path
-        return TreeFacts(tuple(secrets), tuple(hidden), link_out, odd)
+        back = tuple(pattern for path in ignores for pattern in _brought_back(path))
+        return TreeFacts(tuple(secrets), tuple(hidden), link_out, odd, back)
 
     def _leads_out(self, entry: "os.DirEntry[str]") -> str:
         real = os.path.realpath(entry.path)
@@ -178,3 +187,23 @@ def _entries(folder: str) -> "list[os.DirEntry[str]]":
             return list(entries)
     except OSError:
         return []
+
+
+def _ignore_files_above(folder: str) -> list[str]:
+    found: list[str] = []
+    while folder != "/":
+        found.append(os.path.join(folder, ".git/info/exclude"))
+        folder = os.path.dirname(folder)
+        found.extend(os.path.join(folder, name) for name in _IGNORE_FILES)
+    return found
+
+
+def _brought_back(path: str) -> list[str]:
+    """Give the last part of every pattern that an ignore file brings back; none for one that cannot be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read(_MAX_IGNORE_CHARS).split("\n")
+    except OSError:
+        return []
+    patterns = [line[1:].strip().rstrip("/") for line in lines if line.startswith("!")]
+    return [pattern.rpartition("/")[2] for pattern in patterns]
