@@ -137,6 +137,9 @@ def _spelled(given: str, workspace: Path) -> Path:
     if any(len(os.fsencode(part)) > NAME_LIMIT_BYTES for part in given.split("/")):
         raise ToolError(f"A name in the path is longer than {NAME_LIMIT_BYTES} bytes.")
     spelled = workspace / given
+    if given.startswith("@") and not os.path.lexists(spelled):
+        mentioned = workspace / given[1:].strip('"')  # a prompt writes @path for a file, models copy it
+        return mentioned if len(given) > 1 and os.path.lexists(mentioned) else spelled
     if given.startswith("~/") and not os.path.lexists(spelled):
         return Path.home() / given[2:]
     return spelled

@@ -39,6 +39,15 @@ def test_home_is_meant_by_a_tilde(ctx: ToolContext) -> None:
     assert paths.resolve("~/notes.txt", ctx).real == ctx.workspace / "~/notes.txt"
 
 
+def test_an_at_sign_of_a_mention_is_no_part_of_the_path(ctx: ToolContext) -> None:
+    (ctx.workspace / "a b.txt").write_text("x")
+    assert paths.resolve("@a b.txt", ctx).shown == "a b.txt"
+    assert paths.resolve('@"a b.txt"', ctx).shown == "a b.txt"
+    assert paths.resolve("@new.txt", ctx).shown == "@new.txt"
+    (ctx.workspace / "@a b.txt").write_text("x")
+    assert paths.resolve("@a b.txt", ctx).shown == "@a b.txt"
+
+
 @pytest.mark.parametrize("folder", [".config", ".local/share", ".local/state", ".cache"])
 def test_own_folders_are_refused_outright(folder: str, ctx: ToolContext) -> None:
     with pytest.raises(ToolError, match="own folders"):
