@@ -296,6 +296,8 @@ class AgentApp(RowDiffApp[int], inherit_bindings=False):
         if event.text_area is not self.prompt:
             return
         self.completion.refresh_offers()
+        if self.prompt.has_queue:
+            self.queue_changed()
         if self._link is not None and self.prompt.text:
             self._link.backend.warm_up()
         if self.banner.display and self._link is not None:
@@ -416,7 +418,7 @@ class AgentApp(RowDiffApp[int], inherit_bindings=False):
         """Show what waits."""
         queued = self.driver.queued()
         self.prompt.has_queue = bool(queued)
-        self.queue_view.show(queued)
+        self.queue_view.show(queued, takes_back=not self.prompt.text)
 
     def run_command(self, command: Command, args: str) -> None:
         """Run a slash command beside the screen."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from agent_tui.protocol.call_names import plain_name, plain_title
 from agent_tui.protocol.display import DisplayResult
 from agent_tui.protocol.events import (
     ApprovalDecided,
@@ -170,7 +171,8 @@ class TurnView:
                         text="",
                         call_id=call.call_id,
                         tool=call.name,
-                        display_name=call.name,
+                        display_name=plain_name(call.name),
+                        title=plain_title(call.arguments_json),
                         state="waiting",
                     )
                 )
@@ -236,8 +238,8 @@ class TurnView:
 
     def _approval_requested(self, event: ApprovalRequested) -> None:
         self._host.working_on("Waiting for your decision")
-        for request in event.requests:
-            self._requests[request.call_id] = request
+        self._requests.update({request.call_id: request for request in event.requests})
+        for request in (*event.requests, *event.settled):
             if request.call_id in self._panels:
                 name = request.display_name or request.tool
                 self._transcript.update_tool(request.call_id, display_name=name, title=request.title)

@@ -647,6 +647,49 @@ async def test_x23_files_are_offered_after_an_at_sign(workspace: Path) -> None:
         assert here.app.prompt.text == 'look at @src/parser.py @"notes with space.md" '
 
 
+async def test_enter_sends_once_the_mentioned_folder_stands_there(workspace: Path) -> None:
+    (workspace / "calc").mkdir()
+    (workspace / "calc" / "core.py").write_text("")
+    async with stage(workspace) as here:
+        await here.type("read @ca")
+        await here.until(lambda: "calc/" in here.app.completion.texts)
+        await here.press("tab")
+        assert here.app.prompt.text == "read @calc/"
+        await here.until(lambda: here.app.completion.is_open)
+        await here.press("enter")
+        await here.until(lambda: here.backend.prompts == ["read @calc/"])
+        await here.idle()
+        assert not here.app.completion.is_open
+
+
+async def test_a_waiting_call_shows_what_it_is_about(workspace: Path) -> None:
+    gate = asyncio.Event()
+    calls = (ToolCall(call_id="c1", name="write", arguments_json='{"file_path": "a.py", "content": "x"}'),)
+    steps = [emit(RoundStarted(turn_id="t", round_index=0, calls=calls)), wait_for(gate)]
+    async with stage(workspace, backend=FakeBackend(workspace, script=[steps])) as here:
+        await here.send("go")
+        await here.until(lambda: len(here.app.transcript.document.blocks) == 2)
+        panel = here.app.transcript.document.blocks[1].data
+        assert (panel.display_name, panel.title, panel.state) == ("Write", "a.py", "waiting")
+        gate.set()
+        await here.idle()
+
+
+async def test_the_queue_says_that_up_takes_back_only_while_it_does(workspace: Path) -> None:
+    gate = asyncio.Event()
+    async with stage(workspace, backend=FakeBackend(workspace, script=[[wait_for(gate)]])) as here:
+        await here.send("go")
+        await here.send("later")
+        await here.until(lambda: here.app.queue_view.display)
+        assert "↑ takes back" in here.app.queue_view.render().plain
+        await here.type("draft")
+        assert "takes back" not in here.app.queue_view.render().plain
+        await here.press("up")
+        assert here.app.driver.queued()
+        gate.set()
+        await here.idle()
+
+
 async def test_tu_20_an_at_sign_in_a_folder_that_cannot_be_read_leaves_keys_working(workspace: Path) -> None:
     backend = FakeBackend(workspace / "gone")
     async with stage(workspace, backend=backend) as here:

@@ -134,12 +134,13 @@ class QueueView(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._queued: list[tuple[str, bool]] = []
+        self._takes_back = True
 
-    def show(self, queued: Sequence[tuple[str, bool]]) -> None:
-        """Show (text, after_turn) pairs, oldest first."""
-        if list(queued) == self._queued:
+    def show(self, queued: Sequence[tuple[str, bool]], *, takes_back: bool) -> None:
+        """Show (text, after_turn) pairs, oldest first; `takes_back` says that Up takes the newest one back now."""
+        if (list(queued), takes_back) == (self._queued, self._takes_back):
             return
-        self._queued = list(queued)
+        self._queued, self._takes_back = list(queued), takes_back
         self.display = bool(self._queued)
         self.refresh(layout=True)
 
@@ -153,7 +154,8 @@ class QueueView(Widget):
 
     def _line(self, text: str, after_turn: bool, width: int) -> Content:
         when = "after this turn" if after_turn else "at the next step"
-        tail = Content.styled(f"  {when} · ↑ takes back", "$faint")
+        hint = " · ↑ takes back" if self._takes_back else ""
+        tail = Content.styled(f"  {when}{hint}", "$faint")
         room = max(8, width - 2 - tail.cell_length)
         line = spans(("» ", "$accent"), Content(clean_line(text)).truncate(room, ellipsis=True), tail)
         return line.truncate(width, ellipsis=True)

@@ -157,6 +157,10 @@ class Completion(Rows):
         if asked is None:
             return False
         row, column = self._prompt.cursor_location
+        typed = self._prompt.document[row][asked.start : column]
+        if send and asked.kind == "file" and item.insert.rstrip() == typed:
+            self.dismiss_list()
+            return False  # it stands there already: Enter sends
         self._prompt.replace(item.insert, (row, asked.start), (row, column), maintain_selection_offset=False)
         self.close()
         if send and item.sends:
