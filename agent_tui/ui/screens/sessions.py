@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from textual.app import ComposeResult
@@ -69,7 +70,7 @@ class SessionPicker(Picker):
 
     def _look(self, key: str | None) -> None:
         if key:
-            self.run_worker(self._describe(key), group="describe", exclusive=True)
+            self.run_worker(partial(self._describe, key), group="describe", exclusive=True)
 
     async def _describe(self, key: str) -> None:
         try:
