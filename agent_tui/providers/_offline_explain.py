@@ -156,7 +156,7 @@ def explain_file(path: str) -> Plan:
             return Step(text=say.refused(done, what=f"Reading {say.code(path)}"))
         text = done.file_text
         outline = [line.rstrip() for line in text.split("\n") if _OUTLINE.match(line)]
-        body = f"{say.code(path)}, {text.count(chr(10)) + 1:,} lines read, begins:\n\n{say.fenced(text, max_lines=12)}"
+        body = f"{say.code(path)}, {say.count(text.count(chr(10)) + 1, 'line')} read, begins:\n\n{say.fenced(text, max_lines=12)}"
         if outline:
             body += f"\n\nIt defines:\n\n{say.fenced(chr(10).join(outline), max_lines=40)}"
         return Step(text=body)

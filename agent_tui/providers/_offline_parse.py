@@ -10,6 +10,7 @@ from agent_tui.providers._offline_script import is_script, script
 from agent_tui.providers._offline_tour import tour
 
 _QUOTED = r'"[^"]*"|\'[^\']*\'|`[^`]*`'
+_PATH = rf"@?(?:{_QUOTED}|\S+)"
 _PROJECT = r"(?:project|repo|repository|codebase|code|workspace|program|app)"
 _FLAGS = re.IGNORECASE | re.DOTALL
 
@@ -48,22 +49,27 @@ def _bare(text: str | None) -> str:
     return text[1:-1] if re.fullmatch(_QUOTED, text) else text
 
 
+def _path(text: str | None) -> str:
+    """Take the quotes off, and the `@` of a mention."""
+    return _bare((text or "").strip().removeprefix("@")) or _bare(text)
+
+
 def _replace(found: re.Match[str]) -> Plan:
     every = bool(found["all"] or found["everywhere"])
-    return plans.replace(_bare(found["file"]), _bare(found["old"]), _bare(found["new"]), every=every)
+    return plans.replace(_path(found["file"]), _bare(found["old"]), _bare(found["new"]), every=every)
 
 
 def _create(found: re.Match[str]) -> Plan:
-    return plans.create(_bare(found["file"]), _bare(found["text"]).replace("\\n", "\n"))
+    return plans.create(_path(found["file"]), _bare(found["text"]).replace("\\n", "\n"))
 
 
 def _find(found: re.Match[str]) -> Plan:
-    return plans.find(_bare(found["what"]), path=_bare(found["path"]))
+    return plans.find(_bare(found["what"]), path=_path(found["path"]))
 
 
 def _read(found: re.Match[str]) -> Plan:
     first, last = found["first"], found["last"]
-    return plans.read(_bare(found["file"]), first=int(first or 0), last=int(last or 0))
+    return plans.read(_path(found["file"]), first=int(first or 0), last=int(last or 0))
 
 
 _PATTERNS: tuple[tuple[str, _Make], ...] = (
@@ -75,20 +81,20 @@ _PATTERNS: tuple[tuple[str, _Make], ...] = (
         lambda _: explain_project,
     ),
     (r"summari[sz]e\b.*|.*\bsummary of (?:the|this) conversation\b.*", lambda _: plans.summarize),
-    (r"explain\s+(?P<file>\S+)", lambda found: explain_file(_bare(found["file"]))),
+    (r"explain\s+(?P<file>\S+)", lambda found: explain_file(_path(found["file"]))),
     (
         rf"replace\s+(?P<all>(?:all|every)\s+)?(?P<old>{_QUOTED}|.+?)\s+(?:with|by)\s+(?P<new>{_QUOTED}|.*?)\s+"
-        rf"in\s+(?P<file>{_QUOTED}|\S+)(?P<everywhere>\s+everywhere)?",
+        rf"in\s+(?P<file>{_PATH})(?P<everywhere>\s+everywhere)?",
         _replace,
     ),
     (
-        rf"(?:create|write|make)\s+(?:a\s+|the\s+)?(?:new\s+)?(?:file\s+)?(?P<file>{_QUOTED}|\S+)\s+"
+        rf"(?:create|write|make)\s+(?:a\s+|the\s+)?(?:new\s+)?(?:file\s+)?(?P<file>{_PATH})\s+"
         rf"(?:with|containing|saying)\s+(?:the\s+)?(?:(?:text|content)\s+)?(?P<text>.+)",
         _create,
     ),
     (
-        rf"(?:delete|remove)\s+(?:the\s+)?(?:file\s+)?(?P<file>{_QUOTED}|\S+)",
-        lambda m: plans.delete(_bare(m["file"])),
+        rf"(?:delete|remove)\s+(?:the\s+)?(?:file\s+)?(?P<file>{_PATH})",
+        lambda m: plans.delete(_path(m["file"])),
     ),
     (
         r"(?:run|execute)(?:\s+the|\s+all|\s+its)*(?:\s+(?:project's\s+)?(?:own\s+)?tests?)?[.!]*",
@@ -112,7 +118,7 @@ _PATTERNS: tuple[tuple[str, _Make], ...] = (
     ),
     (
         rf"(?:find|search(?:\s+for)?|grep(?:\s+for)?|look\s+for|where\s+is)\s+(?:all\s+)?(?P<what>{_QUOTED}|.+?)"
-        rf"(?:\s+in\s+(?P<path>{_QUOTED}|\S+))?[?]?",
+        rf"(?:\s+in\s+(?P<path>{_PATH}))?[?]?",
         _find,
     ),
     (
@@ -121,11 +127,11 @@ _PATTERNS: tuple[tuple[str, _Make], ...] = (
     ),
     (r"todo[:\s]\s*(?P<items>.+)", lambda m: plans.todo(m["items"])),
     (
-        rf"(?:list|ls|dir|tree)(?:\s+(?:the\s+)?(?:files(?:\s+in)?|folder|directory))?(?:\s+(?P<path>{_QUOTED}|\S+))?",
-        lambda m: plans.list_folder(_bare(m["path"]) or "."),
+        rf"(?:list|ls|dir|tree)(?:\s+(?:the\s+)?(?:files(?:\s+in)?|folder|directory))?(?:\s+(?P<path>{_PATH}))?",
+        lambda m: plans.list_folder(_path(m["path"]) or "."),
     ),
     (
-        rf"(?:read|show|open|cat|view|print|display)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(?P<file>{_QUOTED}|\S+)"
+        rf"(?:read|show|open|cat|view|print|display)\s+(?:me\s+)?(?:the\s+)?(?:file\s+)?(?P<file>{_PATH})"
         rf"(?:[\s,]+lines?\s+(?P<first>\d+)(?:\s*(?:-|to)\s*(?P<last>\d+))?)?",
         _read,
     ),

@@ -90,7 +90,9 @@ def read(path: str, *, first: int, last: int) -> Plan:
         if not done.ok:
             return say.refused(done, what=f"Reading {say.code(path)}")
         lines = done.file_text.count("\n") + 1
-        return f"The read of {say.code(path)} gave {lines:,} lines:\n\n{say.fenced(done.file_text)}"
+        return (
+            f"The read of {say.code(path)} gave {say.count(lines, 'line')}:\n\n{say.fenced(done.file_text)}"
+        )
 
     return one_call(
         "read",

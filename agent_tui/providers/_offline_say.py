@@ -59,3 +59,8 @@ def refused(answer: Answered, *, what: str) -> str:
 
 def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall(r"`+", text)), default=0)
+
+
+def count(number: int, noun: str) -> str:
+    """Give "1 line" or "3 lines"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

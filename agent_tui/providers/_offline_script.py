@@ -72,7 +72,8 @@ def _parse(prompt: str) -> tuple[list[_ScriptRound], str]:
 
 
 def _report(turn: Turn) -> str:
-    lines = [f"The script is done: {sum(len(r) for r in turn.rounds)} calls in {len(turn.rounds)} rounds.\n"]
+    calls = say.count(sum(len(r) for r in turn.rounds), "call")
+    lines = [f"The script is done: {calls} in {say.count(len(turn.rounds), 'round')}.\n"]
     lines.extend(_line(done) for round_ in turn.rounds for done in round_)
     return "\n".join(lines)
 

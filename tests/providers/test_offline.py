@@ -92,6 +92,10 @@ async def converse(prompt: str, answers: list[list[tuple[bool, str]]]) -> list[A
         ("read a.py lines 3-7", [("read", {"file_path": "a.py", "offset": 3, "limit": 5})]),
         ("please show README.md", [("read", {"file_path": "README.md"})]),
         ("list src", [("list", {"path": "src", "depth": 2})]),
+        ("list @src/", [("list", {"path": "src/", "depth": 2})]),
+        ("read @a.py", [("read", {"file_path": "a.py"})]),
+        ('read @"my notes.txt"', [("read", {"file_path": "my notes.txt"})]),
+        ("find TODO in @src", [("grep", {"pattern": "TODO", "literal": True, "path": "src"})]),
         ("ls", [("list", {"path": ".", "depth": 2})]),
         ("replace foo with bar in a.py", [("read", {"file_path": "a.py"})]),
         ("create b.txt with hello", [("write", {"file_path": "b.txt", "content": "hello\n"})]),
@@ -259,6 +263,13 @@ async def test_a_raw_script_plays_its_rounds_word_for_word() -> None:
     ]
     assert said(second) == "Second."
     assert "3 calls in 2 rounds" in said(third)
+
+
+async def test_one_of_a_thing_is_counted_as_one() -> None:
+    done = await converse('call read {"file_path": "a.py"}', [[(True, "one line")]])
+    assert "1 call in 1 round." in said(done[-1])
+    read = await converse("read a.py", [[(True, "only")]])
+    assert "gave 1 line:" in said(read[-1])
 
 
 async def test_a_broken_script_runs_nothing() -> None:
