@@ -1,11 +1,13 @@
 """Harmless uses of git: subcommands that only read, each with its exact options."""
 
+import os
 import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from agent_tui.permissions.paths import is_secret
+from agent_tui.permissions.shell.git_index import secret_below
 from agent_tui.permissions.shell.options import Operand, Spec, Use, parse_spec, read_use
 from agent_tui.permissions.shell.special import HARMLESS, Reading, refuse
 from agent_tui.permissions.shell.tables import entries
@@ -87,6 +89,8 @@ def _check_reader(name: str, words: tuple[Word, ...]) -> Reading:
     use = read_use(_table()[name], words)
     if use.refused:
         return refuse(f"git {name}: {use.refused}")
+    if any(value is not None and value.text == "--" for _, value in use.options):
+        return refuse("an option whose value is --")
     if name == "reflog" and use.operands and use.operands[0].text in ("expire", "delete", "drop", "write"):
         return refuse(f"git reflog {use.operands[0].text}")
     if name == "cat-file" and not use.has("-t", "-s", "-p", "-e") and not use.operands:
@@ -195,29 +199,59 @@ def _secrets(rest: Sequence[Word], world: World, cwd: str) -> Reading | None:
         )
         if path and not path.startswith("-") and is_secret(path):
             return refuse(f"{path} may hold secrets")
-    if name == "grep" and (held := _tracked_secret(world, cwd)):
-        return refuse(f"the search reaches {held}, which may hold secrets")
+    if _prints_content(name, [word.text for word in rest[1:]]) and (
+        held := secret_below(world.git_root(cwd), _limits(rest, world, cwd))
+    ):
+        return refuse(f"what it prints may hold {held}, which may hold secrets")
     return None
 
 
 _VERIFIES = re.compile(r"%G|signature")
-_TRACKED = re.compile(
-    rb"[\w./@+-]*(?:\.env(?:\.[\w.-]+)?|\.(?:pem|key|p12|pfx|jks|keystore)|id_(?:rsa|dsa|ecdsa|ed25519)|credentials(?:\.\w+)?|\.netrc|\.npmrc|\.pypirc|auth\.json)\0"
+_SHORT = re.compile(
+    r"--(?:stat|numstat|shortstat|dirstat|summary|name-only|name-status|raw|no-patch|quiet|compact-summary)(?:=.*)?|-s"
+)
+_PATCH = re.compile(
+    r"-(?:[^-]*[puUWLSGcm].*)|--(?:patch|unified|function-context|cc|patch-with|binary|word-diff|color-words|full-diff|diff-merges|remerge|output-indicator).*"
 )
 
 
-def _tracked_secret(world: World, cwd: str) -> str:
-    """Give a tracked file that may hold secrets, as the index lists it; "" when there is none."""
+def _prints_content(name: str, texts: Sequence[str]) -> bool:
+    """Tell whether a harmless use of git may print what tracked files hold, or held."""
+    if "--" in texts:
+        texts = texts[: texts.index("--")]
+    if name in ("grep", "cat-file"):
+        return name == "grep" or not any(text in ("-t", "-s", "-e") for text in texts)
+    if name in ("show", "diff", "range-diff"):
+        if name == "range-diff" or _names_object(name, texts):
+            return True
+        short = any(_SHORT.fullmatch(text) for text in texts)
+        return not short or any(_PATCH.fullmatch(text) for text in texts)
+    if name == "stash":
+        return any(text in ("-p", "--patch") for text in texts)
+    if name == "status":
+        return any(re.fullmatch(r"-[a-z]*v.*|--verbose", text) for text in texts)
+    if name in ("log", "whatchanged", "reflog", "diff-tree", "diff-files", "diff-index"):
+        return any(_PATCH.fullmatch(text) for text in texts)
+    return name in ("notes",) and texts[:1] == ["show"]
+
+
+def _names_object(name: str, texts: Sequence[str]) -> bool:
+    """Tell whether an operand of `git show` or `git diff` may be the hash of a file, which is printed as a whole."""
+    return name in ("show", "diff") and any(re.fullmatch(r"[0-9a-fA-F]{4,64}", text) for text in texts)
+
+
+def _limits(rest: Sequence[Word], world: World, cwd: str) -> tuple[str, ...] | None:
+    """Give the paths in the repository that follow `--`; None when there are none or they are patterns."""
+    texts = [word.text for word in rest]
+    paths = texts[texts.index("--") + 1 :] if "--" in texts else []
+    if (
+        not paths
+        or _names_object(texts[0], texts[1:])
+        or any(re.search(r"[*?\[\\]|^:", path) for path in paths)
+    ):
+        return None
     root = world.git_root(cwd)
-    try:
-        index = (Path(root) / ".git" / "index").read_bytes()
-    except OSError:
-        return "" if root else "an unknown file"
-    for match in _TRACKED.finditer(index):
-        name = match[0][:-1].decode("utf-8", "replace")
-        if is_secret(name):
-            return name
-    return ""
+    return tuple(os.path.relpath(world.place(path, cwd).named, root) for path in paths)
 
 
 def remote_hosts(world: World, cwd: str) -> tuple[str, ...]:

@@ -179,20 +179,8 @@ _PLAIN_TYPES = frozenset(
         "markdown",
         "md",
         "php",
-        "py",
-        "rb",
-        "ruby",
-        "rust",
-        "scala",
-        "sql",
-        "swift",
-        "toml",
-        "ts",
-        "typescript",
-        "xml",
-        "yaml",
     ]
-)
+).union(["py", "rb", "ruby", "rust", "scala", "sql", "swift", "toml", "ts", "typescript", "xml", "yaml"])
 
 
 def _search(program: str, use: Use, paths: list[tuple[Word, Operand]]) -> Reading:
