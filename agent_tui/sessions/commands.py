@@ -136,7 +136,7 @@ class _Commands:
     def _delete(self) -> int:
         info = read_info(self._store.path_of(self._id()))
         if not self._options.yes:
-            self._say(f"This removes {info.title!r} ({info.turns} turns) for good; repeat with --yes.")
+            self._say(f"This removes {info.title!r} ({_turns(info.turns)}) for good; repeat with --yes.")
             return 1
         upkeep.delete(self._store, info.session_id)
         self._say(f"Removed {info.title!r}.")
@@ -194,7 +194,7 @@ class _Commands:
 def _line(info: SessionInfo, *, with_workspace: bool) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.changed_at))
     where = f"  {info.workspace}" if with_workspace else ""
-    return f"{info.session_id}  {when}  {info.turns:>4} turns  {info.title}{where}"
+    return f"{info.session_id}  {when}  {_turns(info.turns):>10}  {info.title}{where}"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -234,3 +234,7 @@ def _parser() -> argparse.ArgumentParser:
         "session", metavar="ID|NAME", nargs="?"
     )
     return parser
+
+
+def _turns(number: int) -> str:
+    return "1 turn" if number == 1 else f"{number} turns"

@@ -51,6 +51,7 @@ def test_list_shows_the_sessions_of_this_directory(store, workspace, tmp_path, r
 
     assert mine in here
     assert "2 turns  fix it" in here
+    assert "  1 turn  elsewhere" in everywhere
     assert other not in here
     assert other in everywhere
     assert str(tmp_path) in everywhere

@@ -388,6 +388,7 @@ async def test_item_62_an_unknown_slash_word_is_a_sentence_and_two_slashes_are_t
         ("/usage", "Input "),
         ("/cost", "Input "),
         ("/status", "Model    scripted:scripted-1"),
+        ("/status", "Mode     ask\n"),
         ("/context", "12k of 200k tokens (6 %)"),
         ("/permissions test git push", "git push: would ask"),
         ("/model other:big", "The model is now other:big."),
@@ -417,6 +418,15 @@ async def test_every_way_to_say_quit_quits(workspace: Path, text: str) -> None:
     async with stage(workspace) as here:
         await here.send(text)
         await here.until(lambda: here.app.return_value == 0)
+
+
+async def test_a_mode_can_be_chosen_by_the_word_that_the_status_line_uses(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        await here.send("/mode plan")
+        await here.send("/mode ask")
+        await here.until(lambda: here.backend.status().mode == "default")
+        await here.send("/mode don't ask")
+        await here.until(lambda: here.backend.status().mode == "dont-ask")
 
 
 @pytest.mark.parametrize("text", ["/clear", "/new", "/reset", "/new-session"])

@@ -10,7 +10,7 @@ from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.house import house_commands
 from agent_tui.ui.commands.past import past_commands
 from agent_tui.ui.commands.registry import Command, CommandHost
-from agent_tui.ui.commands.reports import status_report, tools_report
+from agent_tui.ui.commands.reports import MODE_WORDS, status_report, tools_report
 from agent_tui.ui.commands.talk import talk_commands
 
 MODES = cast("tuple[ModeName, ...]", get_args(ModeName))
@@ -35,10 +35,11 @@ async def _mode(host: CommandHost, args: str) -> None:
     if not args:
         host.perform("cycle_mode")
         return
+    named: dict[str, ModeName] = {word: name for name, word in MODE_WORDS.items()}
     wanted = (
         args.lower().replace("_", "-").replace("acceptedits", "accept-edits").replace("dontask", "dont-ask")
     )
-    mode: ModeName | None = next((mode for mode in MODES if mode == wanted), None)
+    mode = named.get(args.lower()) or next((mode for mode in MODES if mode == wanted), None)
     if mode is None:
         host.notice("warning", f"There is no mode {args!r}. Modes: {', '.join(MODES)}.")
         return

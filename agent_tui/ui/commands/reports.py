@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_tui.ui.backend import StatusView, ToolView
+from agent_tui.ui.backend import ModeName, StatusView, ToolView
 from agent_tui.ui.talk import ShareView
 
 _BAR_CELLS = 30
+
+MODE_WORDS: dict[ModeName, str] = {
+    "default": "ask",
+    "accept-edits": "accept edits",
+    "plan": "plan",
+    "auto": "auto",
+    "dont-ask": "don't ask",
+    "bypass": "bypass",
+}
+"""What the modes are called where a person reads which one is in force."""
 
 
 def tokens(count: int) -> str:
@@ -43,7 +53,7 @@ def status_report(status: StatusView) -> str:
     return columns(
         [
             ("Model", model),
-            ("Mode", status.mode),
+            ("Mode", MODE_WORDS[status.mode]),
             ("Session", name),
             ("Project", status.workspace),
             ("Branch", status.branch),

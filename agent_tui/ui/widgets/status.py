@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from textual.content import Content
 from textual.widget import Widget
 
-from agent_tui.ui.backend import StatusView
-from agent_tui.ui.commands.reports import money, tokens
+from agent_tui.ui.backend import ModeName, StatusView
+from agent_tui.ui.commands.reports import MODE_WORDS, money, tokens
 from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean_line
 
@@ -19,14 +19,6 @@ _MODE_STYLE = {
     "auto": "$warning",
     "dont-ask": "$warning",
     "bypass": "bold $background on $error",
-}
-_MODE_WORDS = {
-    "default": "ask",
-    "accept-edits": "accept edits",
-    "plan": "plan",
-    "auto": "auto",
-    "dont-ask": "don't ask",
-    "bypass": " BYPASS: nothing asks ",
 }
 
 
@@ -90,12 +82,16 @@ class StatusLine(Widget):
 
 def left_segments(status: StatusView) -> list[Segment]:
     """Give mode, model and context."""
-    found = [Segment(Content.styled(_MODE_WORDS[status.mode], _MODE_STYLE[status.mode]), 100)]
+    found = [Segment(Content.styled(_mode(status.mode), _MODE_STYLE[status.mode]), 100)]
     if status.model:
         found.append(Segment(Content.styled(clean_line(status.model), "$foreground"), 90))
     if status.context_limit_tokens:
         found.append(Segment(_context(status.context_tokens, status.context_limit_tokens), 80))
     return found
+
+
+def _mode(mode: ModeName) -> str:
+    return " BYPASS: nothing asks " if mode == "bypass" else MODE_WORDS[mode]
 
 
 def _context(used: int, limit: int) -> Content:
