@@ -82,6 +82,7 @@ _CONNECT = (
     "No model is connected: the built-in offline one answers, it is no language model. "
     "Set ANTHROPIC_API_KEY, or OPENAI_API_KEY (with OPENAI_BASE_URL for another server), or start with --base-url URL."
 )
+_TRY = "Things to try with it: 'tour' (changes a few files and asks first), 'explain this project', 'help'."
 
 
 _UNTRUSTED = "This project brings settings, tools or servers of its own. They do not count until you trust them: /trust shows them."
@@ -328,7 +329,9 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
     builder = SessionBuilder(ground, desk, policy, connect_to, kept / CHECKPOINTS, redactor.known)
     unconnected = await asyncio.to_thread(connect_first)
     session = await builder.open(record)
-    keyless = choice.provider == "offline" and not spec.provider
+    offline = choice.provider == "offline"
+    keyless = offline and not spec.provider
+    hints = [*([_CONNECT] if keyless else []), *([_TRY] if offline and with_screen else [])]
     servers, news = await join_servers(
         await asyncio.to_thread(configured, options, ground.paths, workspace, trusted=ground.trusted),
         ground.tools,
@@ -351,7 +354,7 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         sandbox=ground.sandbox,
         history=HistoryFile(ground.paths.history, redact=redactor),
         warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
-        notices=[*([_CONNECT] if keyless else []), *unconnected, *ground.notices, *opening, *news],
+        notices=[*hints, *unconnected, *ground.notices, *opening, *news],
         look_around=local_servers if keyless else None,
         persistent=not options.ephemeral,
         clean_up=ground.close,

@@ -28,7 +28,10 @@ def test_first_run_says_how_to_connect_a_model(place: Place) -> None:
     with place.terminal() as terminal:
         screen = terminal.until("ANTHROPIC_API_KEY")
 
+        screen += terminal.until("explain this project")
+
     assert "OPENAI_BASE_URL" in screen
+    assert "'tour'" in screen
 
 
 def test_replace_is_shown_as_a_diff_and_done_once_allowed(place: Place) -> None:
