@@ -9,7 +9,9 @@ from pathlib import Path
 
 from agent_tui.sandbox.interface import Confinement, Launch, Sandbox, Strength
 
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED", re.IGNORECASE)
+# AUTH, but not AUTHOR: git commits need GIT_AUTHOR_NAME.
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH(?!OR(?!I))", re.IGNORECASE)
+_URL_WITH_USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#@]+@|://[^\s/@]*:[^\s@]*@")
 _LOADER = ("LD_", "DYLD_", "PYTHON")
 _PROVIDERS = (
     "ANTHROPIC_",
@@ -82,13 +84,14 @@ def child_environment(
 ) -> ChildEnvironment:
     """Give what a command in `workspace` sees of `base` (default: this process's environment).
 
-    Left out: names that match KEY, TOKEN, SECRET, PASS or CRED; variables of model providers and of agents;
+    Left out: names that match KEY, TOKEN, SECRET, PASS, CRED or AUTH (SSH_AUTH_SOCK and XAUTHORITY too);
+    values with a URL that names a user (`https://me:word@host`); variables of model providers and of agents;
     LD_*, DYLD_* and PYTHON* (a frozen launcher's `X_ORIG` puts the user's own `X` back); what would change
     the meaning of a bash text; the size and colours of the terminal. The virtual environment at `prefix`,
     in which this program runs, is taken out of PATH unless it belongs to the workspace.
     """
     source = os.environ if base is None else base
-    kept = {name: value for name, value in source.items() if not _is_private(name)}
+    kept = {name: value for name, value in source.items() if not (_is_private(name) or _URL_WITH_USER.search(value))}
     for name in source:
         if name.startswith(("LD_", "DYLD_")) and name.endswith("_ORIG"):
             kept[name.removesuffix("_ORIG")] = source[name]
