@@ -1,0 +1,81 @@
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from tests.e2e.conftest import Place
+from tests.e2e.test_offline import READY, grace
+
+FOCUS_IN = "\x1b[I"
+
+
+def asked(place: Place, **env: str):
+    terminal = place.terminal(**env)
+    terminal.until(READY)
+    terminal.send("run touch made.txt\r")
+    grace(terminal)
+    return terminal
+
+
+def test_command_is_edited_in_the_persons_own_editor_and_that_one_runs(place: Place, tmp_path: Path) -> None:
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import pathlib, sys\np = pathlib.Path(sys.argv[1])\np.write_text(p.read_text().replace('made', 'edited'))\n"
+    )
+    with asked(place, EDITOR=f"{sys.executable} {editor}", VISUAL="") as terminal:
+        terminal.send("e")
+        terminal.until("Edit the command")
+        terminal.send("\x07")
+        terminal.until("touch edited.txt")
+        terminal.send("\r")
+        terminal.until("Offline model")
+
+    assert (place.project / "edited.txt").exists()
+    assert not (place.project / "made.txt").exists()
+
+
+def test_terminal_that_is_lost_while_a_question_is_open_is_a_no(place: Place) -> None:
+    terminal = asked(place)
+    pid = terminal.pid
+    os.close(terminal._fd)
+    end = time.monotonic() + 15
+    while time.monotonic() < end and not os.waitpid(pid, os.WNOHANG)[0]:
+        time.sleep(0.05)
+
+    assert not (place.project / "made.txt").exists()
+    audit = place.home / ".local/state/agent-tui/audit.jsonl"
+    lines = [json.loads(line) for line in audit.read_text().splitlines()] if audit.exists() else []
+    assert not any(line["decision"] == "allow" and line["who"] == "person" for line in lines)
+
+
+def test_suspend_and_return_keep_the_question_open(place: Place) -> None:
+    with asked(place) as terminal:
+        terminal.kill(signal.SIGTSTP)
+        terminal.quiet(0.5)
+        terminal.kill(signal.SIGCONT)
+        terminal.quiet(0.8)
+        assert not (place.project / "made.txt").exists()
+        terminal.resize(90, 30)
+        terminal.until("y Allow")
+        terminal.quiet(0.7)
+        terminal.send("y")
+        terminal.until("Offline model")
+
+    assert (place.project / "made.txt").exists()
+
+
+def test_click_that_only_brings_the_window_to_the_front_decides_nothing(place: Place) -> None:
+    with asked(place) as terminal:
+        row, line = next((i, text) for i, text in enumerate(terminal.screen.display) if "y Allow" in text)
+        column = line.index("y Allow") + 2
+        click = f"\x1b[<0;{column + 1};{row + 1}M\x1b[<0;{column + 1};{row + 1}m"
+        terminal.send(FOCUS_IN + click)
+        terminal.quiet(0.6)
+        assert "y Allow" in terminal.text
+        assert not (place.project / "made.txt").exists()
+        terminal.send(click)
+        terminal.until("Offline model")
+
+    assert (place.project / "made.txt").exists()
