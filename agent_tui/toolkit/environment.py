@@ -69,6 +69,13 @@ _FIXED = {
     "VISUAL": "true",
     "AGENT_TUI_CHILD": "1",
 }
+# What a repository may configure to run, switched off where nothing but reading was allowed.
+_READING_GIT = (
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", os.devnull),
+    ("log.showSignature", "false"),
+    ("safe.bareRepository", "explicit"),
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,11 @@ class ChildEnvironment:
 
 
 def child_environment(
-    workspace: Path, *, base: Mapping[str, str] | None = None, prefix: str = sys.prefix
+    workspace: Path,
+    *,
+    base: Mapping[str, str] | None = None,
+    prefix: str = sys.prefix,
+    only_reads: bool = False,
 ) -> ChildEnvironment:
     """Give what a command in `workspace` sees of `base` (default: this process's environment).
 
@@ -88,16 +99,24 @@ def child_environment(
     values with a URL that names a user (`https://me:word@host`); variables of model providers and of agents;
     LD_*, DYLD_* and PYTHON* (a frozen launcher's `X_ORIG` puts the user's own `X` back); what would change
     the meaning of a bash text; the size and colours of the terminal. The virtual environment at `prefix`,
-    in which this program runs, is taken out of PATH unless it belongs to the workspace.
+    in which this program runs, is taken out of PATH unless it belongs to the workspace. With `only_reads` git
+    takes no optional locks and runs neither hooks nor a file system monitor.
     """
     source = os.environ if base is None else base
-    kept = {name: value for name, value in source.items() if not (_is_private(name) or _URL_WITH_USER.search(value))}
+    kept = {
+        name: value
+        for name, value in source.items()
+        if not (_is_private(name) or _URL_WITH_USER.search(value))
+    }
     for name in source:
         if name.startswith(("LD_", "DYLD_")) and name.endswith("_ORIG"):
             kept[name.removesuffix("_ORIG")] = source[name]
     dropped = tuple(sorted(n for n in source if n.startswith(_LOADER) and n not in kept))
     _leave_own_venv(kept, Path(prefix), workspace)
     kept.update(_FIXED)
+    _set_git(kept, [*_git_settings(source), *(_READING_GIT if only_reads else ())])
+    if only_reads:
+        kept["GIT_OPTIONAL_LOCKS"] = "0"
     return ChildEnvironment(variables=kept, dropped=dropped)
 
 
@@ -108,6 +127,29 @@ def _is_private(name: str) -> bool:
         or name in _STATE
         or name in _FIXED
     )
+
+
+def _git_settings(source: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Give the settings that GIT_CONFIG_KEY_n and _VALUE_n make, in order, without those that hold passwords."""
+    count = source.get("GIT_CONFIG_COUNT", "")
+    names = range(int(count)) if count.isdecimal() and len(count) < 5 else range(0)
+    pairs = [(source.get(f"GIT_CONFIG_KEY_{n}", ""), source.get(f"GIT_CONFIG_VALUE_{n}", "")) for n in names]
+    return [(key, value) for key, value in pairs if key and not _is_private_setting(key, value)]
+
+
+def _is_private_setting(key: str, value: str) -> bool:
+    told = _SECRET.search(key) or "extraheader" in key.lower()
+    return bool(told or _URL_WITH_USER.search(key) or _URL_WITH_USER.search(value))
+
+
+def _set_git(variables: dict[str, str], settings: Sequence[tuple[str, str]]) -> None:
+    """Put the settings into GIT_CONFIG_* in place of those that are there."""
+    for name in [name for name in variables if re.fullmatch(r"GIT_CONFIG_(COUNT|(KEY|VALUE)_\d+)", name)]:
+        del variables[name]
+    if settings:
+        variables["GIT_CONFIG_COUNT"] = str(len(settings))
+    for at, (key, value) in enumerate(settings):
+        variables[f"GIT_CONFIG_KEY_{at}"], variables[f"GIT_CONFIG_VALUE_{at}"] = key, value
 
 
 def _leave_own_venv(variables: dict[str, str], prefix: Path, workspace: Path) -> None:

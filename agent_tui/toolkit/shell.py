@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.protocol.errors import SandboxError, ToolError
-from agent_tui.sandbox.interface import Launch
+from agent_tui.sandbox.interface import Launch, Profile
 from agent_tui.toolkit.context import Report, ToolContext
 from agent_tui.toolkit.environment import child_environment
 from agent_tui.toolkit.output import OutputLog, log_path
@@ -54,7 +54,9 @@ class ShellCommand:
         self._live = _LiveOutput(ctx.report)
         self._listener: Callable[[str], None] | None = None
         self._command: Command | None = None
-        self._environment = child_environment(ctx.workspace)
+        self._environment = child_environment(
+            ctx.workspace, only_reads=ctx.confinement.profile is Profile.READ_ONLY
+        )
 
     async def start(self, *, live: bool) -> None:
         """Start it. Raises ToolError."""

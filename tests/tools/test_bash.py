@@ -13,7 +13,7 @@ from agent_tui.protocol.display import ResultContentType
 from agent_tui.protocol.errors import SandboxError
 from agent_tui.protocol.permissions import PermissionKind, Risk
 from agent_tui.protocol.tools import ToolResult
-from agent_tui.sandbox.interface import NoSandbox
+from agent_tui.sandbox.interface import Confinement, NoSandbox, Profile
 from agent_tui.toolkit.environment import WithoutVariables
 from tests.support.tool_world import ToolWorld, body, gone, make_world, notes, own, processes_with
 
@@ -773,3 +773,19 @@ async def test_a50_summary_says_the_word_and_how_it_went(world: ToolWorld) -> No
     assert world.summary("bash", good, command="true x") == "[Bash: true (ok)]"
     assert world.summary("bash", bad, command="false") == "[Bash: false (warn)]"
     assert world.summary("bash", late, command="sleep 9") == "[Bash: sleep (error)]"
+
+
+async def test_git_that_may_only_read_runs_no_program_of_the_repository(world: ToolWorld) -> None:
+    canary = world.put("canary.sh", f"#!/bin/sh\ntouch {world.root}/canary\n")
+    canary.chmod(0o755)
+    await world.bash(f"git init -q . && git config core.fsmonitor {canary}")
+    world.put("a.txt", "a")
+    world.ctx.confinement = Confinement(profile=Profile.READ_ONLY)
+
+    result = await world.bash("git status --short")
+
+    assert "a.txt" in result.output
+    assert not (world.root / "canary").exists()
+    world.ctx.confinement = Confinement(profile=Profile.WORKSPACE)
+    await world.bash("git status --short")
+    assert (world.root / "canary").exists()
