@@ -28,6 +28,7 @@ from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Picker
 from agent_tui.ui.screens.rules import RulesScreen
 from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.widgets.rows import Rows
 from tests.support.fake_backend import FakeBackend, approve, bash_request, emit, fail, say, wait_for
 from tests.support.screens import Clock, stage
 
@@ -577,6 +578,23 @@ async def test_help_lists_every_command_and_every_key_that_works(workspace: Path
         assert "allow once" in text
         await here.type("paste no such thing")
         assert "Nothing found" in here.picture()
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+async def test_the_help_cuts_no_description_at_any_width(workspace: Path, width: int) -> None:
+    async with stage(workspace, size=(width, 40)) as here:
+        here.app.actions.show_help("")
+        await here.until(lambda: isinstance(here.app.screen, Help))
+        await here.settle()
+        assert isinstance(here.app.screen, Help)
+        rows = here.app.screen.query_one(Rows)
+        lines = [line.plain for line in here.app.screen.lines("")]
+
+        assert rows.texts == lines
+        assert max(map(len, lines)) < rows.scrollable_content_region.width
+        words = " ".join(" ".join(lines).split())
+        for command in here.app.registry.all():
+            assert command.summary in words
 
 
 async def test_the_palette_runs_what_is_chosen(workspace: Path) -> None:

@@ -39,7 +39,7 @@ async def _mode(host: CommandHost, args: str) -> None:
     wanted = (
         args.lower().replace("_", "-").replace("acceptedits", "accept-edits").replace("dontask", "dont-ask")
     )
-    mode = named.get(args.lower()) or next((mode for mode in MODES if mode == wanted), None)
+    mode: ModeName | None = named.get(args.lower()) or next((mode for mode in MODES if mode == wanted), None)
     if mode is None:
         host.notice("warning", f"There is no mode {args!r}. Modes: {', '.join(MODES)}.")
         return

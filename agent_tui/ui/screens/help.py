@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
+
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -13,6 +16,11 @@ from agent_tui.ui.look import spans
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.widgets.editor import Editor, Field
 from agent_tui.ui.widgets.rows import Rows
+
+_WIDTH = 100
+_FRAME_CELLS = 6  # border, padding, scrollbar and the cursor's bar
+_KEY_CELLS = 36
+_NARROW_CELLS = 74
 
 _TITLES = {
     "prompt": "Writing",
@@ -60,6 +68,10 @@ class Help(Dialog[None]):
         elif self._topic == "keys":
             self._rows.move_to(self.lines("").index(_head("Writing")))
 
+    def on_resize(self, _event: events.Resize) -> None:
+        """Break the lines anew."""
+        self._rows.set_rows(self.lines(self._field.text.strip()))
+
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Narrow the list."""
         event.stop()
@@ -91,14 +103,15 @@ class Help(Dialog[None]):
                 pass
 
     def lines(self, query: str) -> list[Content]:
-        """Give the rows that contain `query`, under their headings."""
+        """Give the rows that contain `query`, under their headings; a long one goes on below."""
+        room = min(_WIDTH, self.program.size.width) - _FRAME_CELLS
         found: list[Content] = []
         for title, pairs in self._sections():
             kept = [pair for pair in pairs if query.lower() in f"{pair[0]} {pair[1]}".lower()]
             if kept:
                 found += [Content("")] if found else []
                 found.append(_head(title))
-                found += [_line(left, right) for left, right in kept]
+                found += [line for left, right in kept for line in _lines(left, right, room)]
         return found or [Content.styled("Nothing found.", "$muted")]
 
     def _sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -118,5 +131,14 @@ def _head(title: str) -> Content:
     return Content.styled(title, "bold $accent")
 
 
-def _line(left: str, right: str) -> Content:
-    return spans(f"  {left}".ljust(34), "  ", (right, "$muted"))
+def _lines(left: str, right: str, room: int) -> list[Content]:
+    """Set a pair in two columns of `room` cells; where that is too narrow, one below the other."""
+    is_narrow = room < _NARROW_CELLS
+    indent = 6 if is_narrow else _KEY_CELLS
+    parts = textwrap.wrap(right, max(12, room - indent))
+    if is_narrow or not parts or len(left) > _KEY_CELLS - 4:
+        heads = textwrap.wrap(left, max(12, room - 2), subsequent_indent="  ")
+        first = [Content(f"  {head}") for head in heads]
+    else:
+        first = [spans(f"  {left}".ljust(indent), (parts.pop(0), "$muted"))]
+    return first + [spans(" " * indent, (part, "$muted")) for part in parts]
