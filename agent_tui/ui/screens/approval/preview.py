@@ -113,7 +113,7 @@ def body(row: Row) -> list[Content]:
         return _command(command)
     preview = request.preview
     if preview is not None and preview.content:
-        lines = [Content(line) for line in clean(preview.content).split("\n")]
+        lines = [Content(vis(line)) for line in preview.content.split("\n")]
         if preview.is_truncated:
             lines += [_head("Cut here. The arguments in full"), *_json_lines(arguments_of(request))]
         return lines
