@@ -86,7 +86,7 @@ def test_tour_with_mixed_decisions_does_what_was_decided(place: Place) -> None:
         terminal.quiet(0.2)
         terminal.send("p")  # mkdir, always
         terminal.until("Always allow")
-        terminal.send("\t\r")
+        terminal.send("\r")
         terminal.until("again stores it")
         terminal.send("\r")
         terminal.until("2 allowed")
