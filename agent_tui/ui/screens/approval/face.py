@@ -153,8 +153,8 @@ class Face(Vertical):
             ("comment", "Comment"),
             ("edit", "Edit"),
             *([] if single else [("allow_all", "Allow all"), ("deny_all", "Deny all")]),
-            ("never", "Never"),
             ("why", "Why"),
+            ("never", "Never"),
             ("full", "Full"),
             ("escape", "Later"),
         ]
@@ -184,4 +184,5 @@ class Face(Vertical):
 
     @property
     def _chrome(self) -> int:
-        return 3 + self._note.display + (max(1, self.field.size.height) if self.field.display else 1)
+        below = max(1, self.field.size.height) if self.field.display else self.hints.lines
+        return 3 + self._note.display + below

@@ -1,0 +1,32 @@
+from pathlib import Path
+
+import pytest
+
+from agent_tui.protocol.permissions import PermissionRequest
+from agent_tui.ui.screens.approval.hints import Hints
+from tests.support.fake_backend import FakeBackend, approve, bash_request
+from tests.support.screens import stage
+
+ONE = (bash_request("c1"),)
+TWO = (bash_request("c1"), bash_request("c2", "rm x", pattern=""))
+
+
+@pytest.mark.parametrize("requests", [ONE, TWO])
+async def test_a_narrow_screen_keeps_comment_and_why_below_the_call(
+    workspace: Path, requests: tuple[PermissionRequest, ...]
+) -> None:
+    backend = FakeBackend(workspace, script=[[approve(*requests)]])
+    async with stage(workspace, backend=backend, size=(60, 24)) as here:
+        await here.send("go")
+        screen = await here.approval()
+        await here.settle()
+        hints = screen.query_one(Hints)
+
+        assert "c Comment" in here.picture()
+        assert "? Why" in here.picture()
+        assert hints.region.height == 2
+
+        second = hints.render().plain.split("\n")[1]
+        await here.pilot.click(hints, offset=(second.index("Comment" if "Comment" in second else "Why"), 1))
+        await here.settle()
+        assert hints.display is ("Comment" not in second)
