@@ -7,10 +7,12 @@ from tests.support.screens import Stage, stage
 LONG = "".join(f"Step {number} of the plan.\n\n" for number in range(30)) + "So I delete the folder."
 
 
-def last_row_of_text(here: Stage) -> int:
-    transcript = here.app.transcript
+def is_clear(here: Stage, screen: ApprovalScreen) -> bool:
+    """Whether the last words stand above the box."""
+    transcript, top = here.app.transcript, screen.query_one(".frame").region.y
     rows = [strip.text for strip in transcript.render_lines(transcript.size.region)]
-    return transcript.region.y + next(at for at, row in enumerate(rows) if "So I delete the folder." in row)
+    found = [transcript.region.y + at for at, row in enumerate(rows) if "So I delete the folder." in row]
+    return transcript.region.bottom <= top and bool(found) and found[0] < top
 
 
 async def test_the_box_of_one_call_leaves_the_words_before_it_in_sight(workspace: Path) -> None:
@@ -18,14 +20,11 @@ async def test_the_box_of_one_call_leaves_the_words_before_it_in_sight(workspace
     async with stage(workspace, backend=backend, size=(100, 40)) as here:
         await here.send("go")
         screen = await here.approval()
-        await here.settle()
-
-        assert last_row_of_text(here) < screen.query_one(".frame").region.y
+        await here.until(lambda: is_clear(here, screen))
 
         await here.press("escape")
         await here.until(lambda: not isinstance(here.app.screen, ApprovalScreen))
-        await here.settle()
-        assert here.app.transcript.region.height > 30
+        await here.until(lambda: here.app.transcript.region.height > 30)
 
 
 async def test_the_box_of_a_round_leaves_the_words_before_it_in_sight_at_every_size(workspace: Path) -> None:
@@ -36,5 +35,4 @@ async def test_the_box_of_a_round_leaves_the_words_before_it_in_sight_at_every_s
         screen = await here.approval()
         for height in (50, 36, 44):
             await here.pilot.resize_terminal(100, height)
-            await here.settle()
-            assert last_row_of_text(here) < screen.query_one(".frame").region.y
+            await here.until(lambda size=height: screen.size.height == size and is_clear(here, screen))
