@@ -198,9 +198,10 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
 
 
 def _checked_object(text: str) -> str:
-    """Give `text` back when it is a JSON object. Raises UsageError."""
+    """Give `text` back when it is a JSON object, half surrogate pairs replaced. Raises UsageError."""
     import json
 
+    from agent_tui.protocol.data import without_half_pairs
     from agent_tui.protocol.errors import UsageError
 
     try:
@@ -209,7 +210,7 @@ def _checked_object(text: str) -> str:
         raise UsageError(f"--json is not valid JSON: {error}") from error
     if not isinstance(value, dict):
         raise UsageError('--json must be an object, such as \'{"file_path": "README.md"}\'')
-    return text
+    return without_half_pairs(text)
 
 
 def list_models(options: "RunOptions", workspace: Path) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import Protocol, TextIO
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from agent_tui.headless.exit_codes import ExitCode
-from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.data import JsonObject, without_half_pairs
 from agent_tui.protocol.permissions import Decision, PermissionDecision, PermissionRequest, Verdict
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome, ToolSpec
 
@@ -61,7 +61,8 @@ async def run_calls(
         batch = await rounds.run([call], turn_id=f"tool-{index}", round_index=index)
         refused = approver.refused[seen:]
         outcome = batch.outcomes[0]
-        out.write(json.dumps(_object(outcome, refused), ensure_ascii=False) + "\n")
+        line = json.dumps(_object(outcome, refused), ensure_ascii=False)
+        out.write(line.encode("utf-8", "replace").decode() + "\n")
         out.flush()
         worst = max(worst, _code(outcome, refused), key=_SEVERITY.index)
     return worst
@@ -102,7 +103,7 @@ def parse_batch(text: str) -> list[ToolCall]:
         if not line.strip():
             continue
         try:
-            parsed = BatchLine.model_validate_json(line)
+            parsed = BatchLine.model_validate_json(without_half_pairs(line))
         except ValidationError as error:
             reason = error.errors()[0]["msg"]
             raise ValueError(

@@ -1,8 +1,21 @@
 """The base of every type that crosses a layer, a process or a file."""
 
+import re
+
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 JsonObject = dict[str, JsonValue]
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def without_half_pairs(json_text: str) -> str:
+    """Give JSON text in which escapes of half a surrogate pair, which are no text, stand for U+FFFD."""
+    if "\\ud" not in json_text and "\\uD" not in json_text:
+        return json_text
+    return _ESCAPE.sub(lambda found: "\\ufffd" if found["half"] else found[0], json_text)
 
 
 class Data(BaseModel):

@@ -5,7 +5,7 @@ from typing import cast
 
 import jiter
 
-from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.data import JsonObject, without_half_pairs
 
 Event = tuple[bytes, bytes]
 """The event's name (b"" when none was given) and its data, lines joined by newline."""
@@ -68,6 +68,8 @@ class EventSplitter:
 
 def parse_object(data: bytes) -> JsonObject:
     """Parse the data of one event. Raises ValueError when it is no JSON object."""
+    if b"\\ud" in data or b"\\uD" in data:  # some servers cut an emoji in two
+        data = without_half_pairs(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     parsed: object = jiter.from_json(data)
     if not isinstance(parsed, dict):
         raise ValueError("the event's data is no JSON object")
