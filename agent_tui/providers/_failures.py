@@ -59,6 +59,8 @@ def from_status(
     quote = f"{status}: {said}" if said else str(status)
     wait = retry_after(headers, now=time.time() if now is None else now)
     everything = f"{kind_of(body)} {message_of(body)}"
+    if 300 <= status < 400:
+        return _moved(server, status, headers)
     if status == 413 or (status in {400, 422, 500} and _OVERFLOW.search(everything)):
         return ContextTooLong(
             f"The conversation is too long for {server.model} ({quote}). Compact it with /compact.",
@@ -99,6 +101,16 @@ def from_status(
             )
         case _:
             return BadResponse(f"{server.name} refused the request ({quote}).", status=status)
+
+
+def _moved(server: Server, status: int, headers: Mapping[str, str]) -> ProviderError:
+    told = "".join(char for char in headers.get("location", "") if char.isprintable())
+    where = server.clean(told) or "another address"
+    return BadResponse(
+        f"{server.name} at {server.base_url} sends the request on to {where} ({status}), and no conversation follows "
+        "a redirect. If you trust the new address, set it as the base URL.",
+        status=status,
+    )
 
 
 def from_kind(server: Server, body: object) -> ProviderError:

@@ -156,15 +156,21 @@ class AnthropicProvider:
         import httpx2
 
         timeout = httpx2.Timeout(REQUEST_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+        # no redirects: they would carry the conversation to an address nobody chose
+        http = anthropic.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
         if self._platform == "bedrock":
             from anthropic.lib.bedrock import AsyncAnthropicBedrock
 
-            bedrock = AsyncAnthropicBedrock(timeout=timeout, max_retries=0, default_headers=self._headers)
+            bedrock = AsyncAnthropicBedrock(
+                timeout=timeout, max_retries=0, default_headers=self._headers, http_client=http
+            )
             return cast("AsyncAnthropic", bedrock)  # the same messages surface
         if self._platform == "vertex":
             from anthropic.lib.vertex import AsyncAnthropicVertex
 
-            vertex = AsyncAnthropicVertex(timeout=timeout, max_retries=0, default_headers=self._headers)
+            vertex = AsyncAnthropicVertex(
+                timeout=timeout, max_retries=0, default_headers=self._headers, http_client=http
+            )
             return cast("AsyncAnthropic", vertex)  # the same messages surface
         return anthropic.AsyncAnthropic(
             api_key=self._api_key or None,
@@ -174,6 +180,7 @@ class AnthropicProvider:
             timeout=timeout,
             max_retries=0,
             default_headers=self._headers,
+            http_client=http,
         )
 
 

@@ -162,10 +162,13 @@ class OpenAICompatibleProvider:
         import httpx2
         import openai
 
+        timeout = httpx2.Timeout(REQUEST_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
         return openai.AsyncOpenAI(
             api_key=self._api_key or "none",  # a server without keys ignores it; the SDK wants one
             base_url=self._base_url,
-            timeout=httpx2.Timeout(REQUEST_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+            timeout=timeout,
             max_retries=0,
             default_headers=self._headers,
+            # no redirects: they would carry the conversation to an address nobody chose
+            http_client=openai.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
         )

@@ -358,3 +358,32 @@ async def test_an_overload_before_the_first_word_is_tried_again_after_it_is_a_cu
 
 async def test_a_slow_drip_is_waited_for(wire: Wire) -> None:
     is_the_turn(await ask(wire, replace(wire.whole, pause_s=0.002)))
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+async def test_a_redirect_carries_no_conversation_to_another_server(wire: Wire, code: int) -> None:
+    async with wire.server([wire.whole]) as other:
+        moved = status(code, message="moved", headers={"location": f"{other.url}/elsewhere"})
+        with pytest.raises(BadResponse, match="sends the request on to") as caught:
+            await ask(wire, moved, retries=True)
+
+    assert f"{other.url}/elsewhere" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert other.requests == []
+
+
+async def test_a_redirect_on_the_same_server_is_not_followed_either(wire: Wire) -> None:
+    with pytest.raises(BadResponse, match="set it as the base URL"):
+        await ask(wire, status(307, headers={"location": "/v2/messages"}), wire.whole)
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\udc00", "\\uD83D"])
+async def test_half_a_surrogate_pair_in_the_text_is_replaced(wire: Wire, half: str) -> None:
+    fresh = message("a QQ b") if wire.named else completion("a QQ b")
+    broken = fresh.mapped(lambda body: body.replace(b"QQ", half.encode() + rb"\ud83c\udf88"))
+
+    reply = await ask(wire, broken)
+
+    assert [block for block in reply.content if isinstance(block, TextBlock)] == [
+        TextBlock(text="a \ufffd🎈 b")
+    ]
