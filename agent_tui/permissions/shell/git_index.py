@@ -61,6 +61,8 @@ def _is_new(folder: str) -> bool:
     try:
         loose = set(os.listdir(os.path.join(folder, "objects"))) - {"info", "pack"}
         return not loose and not os.listdir(os.path.join(folder, "objects/pack"))
+    except FileNotFoundError:
+        return True
     except OSError:
         return False
 

@@ -143,9 +143,11 @@ class Judge:
             verdict.touches.append(effects.secret(secret, PermissionKind.READ, reader.program))
         elif facts.too_big:
             verdict.why = "the directory is too big to look for secrets"
-        elif reader.reading.follows_links and facts.link_out:
-            outside = self._world.place(facts.link_out, "/")
-            verdict.touches.append(effects.read(outside, f"{reader.program} follows {facts.link_out}"))
+        elif reader.reading.follows_links:
+            out = [path for path in facts.links_out if _is_among(path, reader.reading.only)]
+            for path in out[:1]:
+                outside = self._world.place(path, "/")
+                verdict.touches.append(effects.read(outside, f"{reader.program} follows {path}"))
 
     def _unsafe(self, words: tuple[Word, ...], simple: Simple, cwd: str, verdict: _Verdict) -> None:
         """Work out what a command that is not harmless touches, and how grave that is."""

@@ -32,13 +32,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TreeFacts:
-    """What lies below a directory: files that may hold secrets (those under a dotted name apart), the first link
-    that leads out of the project, the first name that could be read as an option or as two; `brought_back` are the
+    """What lies below a directory: files that may hold secrets (those under a dotted name apart), the links
+    that lead out of the project, the first name that could be read as an option or as two; `brought_back` are the
     last parts of the lines `!PATTERN` of ignore files, those above included; `too_big` ends the search."""
 
     secrets: tuple[str, ...] = ()
     hidden_secrets: tuple[str, ...] = ()
-    link_out: str = ""
+    links_out: tuple[str, ...] = ()
     odd_name: str = ""
     brought_back: tuple[str, ...] = ()
     too_big: bool = False
@@ -133,7 +133,8 @@ class World:
     def _look(self, root: str) -> TreeFacts:
         secrets: list[str] = []
         hidden: list[str] = []
-        link_out = odd = ""
+        links_out: list[str] = []
+        odd = ""
         ignores = _ignore_files_above(root)
         count = 0
         pending = [(root, False)]
@@ -142,10 +143,10 @@ class World:
             for entry in _entries(folder):
                 count += 1
                 if count > MAX_ENTRIES:
-                    return TreeFacts(tuple(secrets), tuple(hidden), link_out, odd, too_big=True)
+                    return TreeFacts(tuple(secrets), tuple(hidden), tuple(links_out), odd, too_big=True)
                 dotted = is_hidden or entry.name.startswith(".")
                 if entry.is_symlink():
-                    link_out = link_out or self._leads_out(entry)
+                    links_out.extend(self._leads_out(entry))
                     if is_secret(os.path.realpath(entry.path)):
                         secrets.append(entry.path)
                 elif entry.name in _IGNORE_FILES:
@@ -157,11 +158,11 @@ class World:
                 if not odd and (entry.name.startswith("-") or re.search(r"[\s'\"\\]", entry.name)):
                     odd = entry.path
         back = tuple(pattern for path in ignores for pattern in _brought_back(path))
-        return TreeFacts(tuple(secrets), tuple(hidden), link_out, odd, back)
+        return TreeFacts(tuple(secrets), tuple(hidden), tuple(links_out), odd, back)
 
-    def _leads_out(self, entry: "os.DirEntry[str]") -> str:
+    def _leads_out(self, entry: "os.DirEntry[str]") -> list[str]:
         real = os.path.realpath(entry.path)
-        return "" if is_inside(real, self.project) else entry.path
+        return [] if is_inside(real, self.project) else [entry.path]
 
     def git_root(self, folder: str) -> str:
         """Give the nearest directory from `folder` up that holds `.git`; "" when there is none."""
