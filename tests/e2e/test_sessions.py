@@ -20,7 +20,7 @@ WROTE = Tool("w1", "write", {"file_path": "new.txt", "content": "by the agent\n"
 
 
 def session_ids(place: Place) -> list[str]:
-    return [line.split()[0] for line in place.run("sessions", "list").stdout.splitlines() if "turns" in line]
+    return [line.split()[0] for line in place.run("sessions", "list").stdout.splitlines() if " turn" in line]
 
 
 def session_files(place: Place) -> list[Path]:

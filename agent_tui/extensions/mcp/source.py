@@ -87,7 +87,11 @@ class McpSource:
     async def preview(self, name: str, args_json: str, ctx: ToolContext) -> DisplayResult | None:
         text = json.dumps(_arguments(args_json), ensure_ascii=False, indent=2)
         said = plain(self._tool(name).description).strip()
-        words = f"\n\n{self.server.spec.name} says of it, unchanged since you first saw it:\n{said}" if said else ""
+        words = (
+            f"\n\n{self.server.spec.name} says of it, unchanged since you first saw it:\n{said}"
+            if said
+            else ""
+        )
         return display_text(text + words, summary=self.display_name(name))
 
     async def execute(self, name: str, args_json: str, ctx: ToolContext) -> ToolResult:
