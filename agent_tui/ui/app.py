@@ -365,10 +365,10 @@ class AgentApp(RowDiffApp[int], inherit_bindings=False):
         marks = {"info": "", "warning": "! ", "error": "✗ "}
         self.transcript.add(ReplayBlock(kind="notice", text=f"{marks[level]}{text}"))
 
-    def working_on(self, word: str) -> None:
-        """Say what the turn does."""
+    def working_on(self, word: str, *, wait_s: float = 0.0) -> None:
+        """Say what the turn does, or for how long it waits."""
         if not self.driver.stopping:
-            self.activity.say(word)
+            self.activity.say(word, wait_s=wait_s)
 
     def refresh_status(self) -> None:
         """Read the facts of the status line again."""

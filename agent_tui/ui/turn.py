@@ -37,6 +37,7 @@ from agent_tui.ui.decisions import decision_line
 
 if TYPE_CHECKING:
     from agent_tui.ui.transcript.view import Transcript
+from agent_tui.ui.widgets.activity import LEFT
 
 StreamKind = Literal["assistant", "thinking"]
 
@@ -55,7 +56,7 @@ class TurnHost(Protocol):
 
     def notice(self, level: Level, text: str) -> None: ...
 
-    def working_on(self, word: str) -> None:
+    def working_on(self, word: str, *, wait_s: float = 0.0) -> None:
         """Say what goes on, in a word or two."""
         ...
 
@@ -114,7 +115,7 @@ class TurnView:
             case ToolDenied():
                 self._tool_denied(event)
             case Retrying():
-                self._host.working_on(_retrying(event))
+                self._host.working_on(_retrying(event), wait_s=event.wait_s)
             case Compacted():
                 sizes = f"{tokens(event.tokens_before)} to {tokens(event.tokens_after)} tokens"
                 self._host.notice("info", f"The context was compacted from {sizes}.")
@@ -279,7 +280,7 @@ class TurnView:
 
 
 def _retrying(event: Retrying) -> str:
-    return f"Retrying in {event.wait_s:.0f} s ({event.attempt} of {event.max_attempts}): {event.reason}"
+    return f"Retrying in {LEFT} s ({event.attempt} of {event.max_attempts}): {event.reason}"
 
 
 def _finished_state(event: ToolFinished) -> ToolState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -17,6 +18,7 @@ from agent_tui.ui.render.safe import clean_line
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAME_S = 0.16
 _SHOWN = 3
+LEFT = "\N{HOURGLASS}"
 
 
 class Activity(Widget):
@@ -31,6 +33,7 @@ class Activity(Widget):
         self._clock = clock
         self._since = 0.0
         self._word = ""
+        self._until = 0.0
         self._timer: Timer | None = None
 
     def start(self, word: str) -> None:
@@ -40,8 +43,9 @@ class Activity(Widget):
         self.display = True
         self._resume()
 
-    def say(self, word: str) -> None:
-        """Change the word."""
+    def say(self, word: str, *, wait_s: float = 0.0) -> None:
+        """Change the word. With `wait_s`, the `LEFT` in it is drawn as the seconds that are left, counting down."""
+        self._until = self._clock() + wait_s
         if word != self._word:
             self._word = word
             self.refresh()
@@ -74,7 +78,9 @@ class Activity(Widget):
         """Draw the line."""
         passed = self._clock() - self._since
         frame = _FRAMES[int(passed / _FRAME_S) % len(_FRAMES)] if self._timer is not None else "∙"
-        line = spans((f"{frame} ", "$accent"), (self._word, "$foreground"), f"  {_duration(passed)}")
+        left = max(0, math.ceil(self._until - self._clock()))
+        word = self._word.replace(LEFT, str(left))
+        line = spans((f"{frame} ", "$accent"), (word, "$foreground"), f"  {_duration(passed)}")
         hint = Content.styled("  Esc stops", "$faint")
         whole = line + hint
         width = self.content_size.width
