@@ -49,10 +49,21 @@ class ShellLines:
             app.activity.start("Running")
         try:
             await self._backend().house.run_shell(command, private=private)
+            self._open_panel()
         finally:
             if not app.driver.busy:
                 app.activity.stop()
             app.refresh_status()
+
+    def _open_panel(self) -> None:
+        """Open the panel of the line that ended, unless the person chose otherwise: its output is what they asked for."""
+        blocks = self._app.transcript.document.blocks
+        for index in range(len(blocks) - 1, -1, -1):
+            block = blocks[index]
+            if block.data.display_name.startswith("!"):
+                if not block.open and not block.chosen:
+                    self._app.transcript.toggle(index)
+                return
 
     def end(self) -> bool:
         """End all that run; whether there were any."""

@@ -44,7 +44,7 @@ def test_a_project_tool_counts_only_after_the_person_trusted_it(place: Place, se
         place.terminal(**served.env) as terminal,
     ):
         terminal.until("Trust this project?")
-        assert "petal.py" in terminal.text
+        terminal.until("petal.py")
         terminal.send("\r")
         terminal.until("is left out")
         terminal.send("first\r")

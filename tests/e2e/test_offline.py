@@ -85,7 +85,7 @@ def test_tour_with_mixed_decisions_does_what_was_decided(place: Place) -> None:
         terminal.send("n")  # the second not
         terminal.quiet(0.2)
         terminal.send("p")  # mkdir, always
-        terminal.until("Always allow")
+        terminal.until("covers 1 of")
         terminal.send("\r")
         terminal.until("again stores it")
         terminal.send("\r")

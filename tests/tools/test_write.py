@@ -260,9 +260,9 @@ def test_h_f2_flipping_a_folder_into_a_link_lets_nothing_out(files: FileWorld, t
             while time.monotonic() < deadline:
                 ctx = files.call_context()
                 params = tool.params_type(file_path=f"real/x{files.calls}.txt", content="secret")
-                if tool.permissions(params, ctx)[0].risk is not Risk.MEDIUM:
-                    continue  # seen as a link: a person would be asked
                 with suppress(ToolError):
+                    if tool.permissions(params, ctx)[0].risk is not Risk.MEDIUM:
+                        continue  # seen as a link: a person would be asked
                     tool.run(params, ctx)
                     written += 1
         finally:
