@@ -17,7 +17,17 @@ BUILT_IN = (
     | READERS
     | SHELLS
     | FETCHERS
-    | {"task", "skill", "websearch", "todowrite", "todoread", "question"}
+    | {
+        "task",
+        "skill",
+        "websearch",
+        "todowrite",
+        "todoread",
+        "question",
+        "bash_output",
+        "bash_kill",
+        "exit_plan_mode",
+    }
 )
 _ANYTHING = frozenset(
     [
