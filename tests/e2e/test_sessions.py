@@ -213,7 +213,10 @@ def test_pending_approval_is_asked_again_on_the_screen_and_never_run_unasked(
         with place.terminal("--continue", **served.env) as terminal:
             terminal.until("Approvals were open")
             assert not (place.project / "new.txt").exists()
-            terminal.send("/pending\r")
+            terminal.send("/pending")
+            terminal.until("› /pending")
+            terminal.quiet(0.3)
+            terminal.send("\r")
             grace(terminal)
             terminal.send("y\r")
             terminal.until("It is written.")

@@ -12,7 +12,8 @@ from agent_tui.permissions.shell.strict import StrictParser
 from agent_tui.permissions.shell.tree import TreeReader
 from agent_tui.permissions.shell.words import NotStatic
 
-RECORDER = 'command_not_found_handle() { printf "%s\\0" "$@" >> "$RECORD"; printf "\\1\\0" >> "$RECORD"; }\n'
+# One write per command: those of a pipeline run side by side.
+RECORDER = 'command_not_found_handle() { printf "%s\\0" "$@" $\'\\1\' >> "$RECORD"; }\n'
 
 
 def recorded(command: str, folder: Path) -> list[list[str]]:

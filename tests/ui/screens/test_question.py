@@ -128,6 +128,7 @@ async def test_what_is_to_be_read_first_is_shown_as_markdown_and_scrolls(workspa
         await here.press("pagedown", "pagedown", "pagedown")
         await here.until(lambda: "step 40" in here.picture())
         await here.press("enter")
+        await here.until(lambda: "step 40" not in here.picture())
         second = here.picture()
         await here.press("space", "enter")
 
