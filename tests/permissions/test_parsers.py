@@ -148,7 +148,7 @@ def test_what_the_strict_parser_accepts_bash_reads_alike(text: str) -> None:
     joined = [step.joined_by for step in script.steps]
     if (
         any(stage.redirects for stage in stages)
-        or "&&" in joined
+        or {"&&", "||"} & set(joined)
         or any(len(s.stages) > 1 for s in script.steps)
     ):
         return
