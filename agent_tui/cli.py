@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import __version__
-from agent_tui.options import PICK, PROVIDERS, RunOptions
+from agent_tui.run.options import PICK, PROVIDERS, RunOptions
 
 if TYPE_CHECKING:  # 33 ms that --version need not wait for
     import click
@@ -59,7 +59,7 @@ def _dispatch(arguments: list[str]) -> int:
         arguments = _resume_flags(arguments[1:])
     import click
 
-    from agent_tui.commands import COMMANDS, run_subcommand
+    from agent_tui.subcommands.commands import COMMANDS, run_subcommand
 
     try:
         if name in COMMANDS:
@@ -99,7 +99,7 @@ def _approvals(arguments: list[str]) -> int:
 
 
 def _mcp(arguments: list[str]) -> int:
-    from agent_tui.mcp_wiring import run_mcp
+    from agent_tui.run.mcp_servers import run_mcp
 
     return run_mcp(arguments)
 
@@ -334,7 +334,7 @@ def _check_for_a_mistyped_subcommand(options: RunOptions) -> None:
     """A single word that is nearly a subcommand is no prompt. Raises UsageError."""
     import difflib
 
-    from agent_tui.commands import COMMANDS
+    from agent_tui.subcommands.commands import COMMANDS
 
     word = options.prompt
     if options.print_mode or not word.isalpha():

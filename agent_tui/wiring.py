@@ -7,24 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.config.paths import user_paths
-from agent_tui.options import PICK
+from agent_tui.run.options import PICK
 
 if TYPE_CHECKING:  # the parts are imported when they are built: the screen paints first
-    from agent_tui.config.load import Loaded
-    from agent_tui.core import Core
+    from agent_tui.conversation.core import Core
     from agent_tui.headless.output import Output
-    from agent_tui.options import RunOptions
     from agent_tui.protocol.permissions import Approver
-
-
-def loaded_settings(options: "RunOptions", workspace: Path, *, trusted: bool) -> "Loaded":
-    """Read the settings of all layers with the flags on top."""
-    from agent_tui.config.layers import settings_layers
-    from agent_tui.config.load import load
-
-    return load(
-        settings_layers(user_paths(), workspace, trusted=trusted), overrides=options.overrides(os.environ)
-    )
+    from agent_tui.run.options import RunOptions
 
 
 def run_screen(options: "RunOptions", workspace: Path) -> int:
@@ -35,7 +24,7 @@ def run_screen(options: "RunOptions", workspace: Path) -> int:
     import asyncio
 
     from agent_tui.extensions.bundled import themes_dir
-    from agent_tui.preferences import Preferences
+    from agent_tui.run.preferences import Preferences
     from agent_tui.ui.lean import import_textual_lean
 
     import_textual_lean()
@@ -70,7 +59,7 @@ def run_screen(options: "RunOptions", workspace: Path) -> int:
 
 
 def _import_assemble() -> "Callable[..., Awaitable[Core]]":
-    from agent_tui.assembly import assemble  # 0.3 s of CPU, in a thread after the first paint
+    from agent_tui.run.assembly import assemble  # 0.3 s of CPU, in a thread after the first paint
 
     return assemble
 
@@ -100,7 +89,7 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
     approver = _approver(options, workspace, say=output.say)
 
     async def run() -> int:
-        from agent_tui.assembly import assemble
+        from agent_tui.run.assembly import assemble
 
         core = await assemble(options, workspace, with_screen=False)
         for notice in core.notices() if not options.quiet else ():
@@ -163,12 +152,13 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
     import sys
 
     from agent_tui.headless.tool_command import KeyboardApprover, list_tools, parse_batch, run_calls
-    from agent_tui.options import RunOptions
     from agent_tui.protocol.errors import UsageError
     from agent_tui.protocol.tools import ToolCall
+    from agent_tui.run.options import RunOptions
 
     if list_all:
-        from agent_tui.assembly import load_sources
+        from agent_tui.run.ground import load_sources
+        from agent_tui.run.settings import loaded_settings
 
         loaded = loaded_settings(RunOptions(), workspace, trusted=False)
         list_tools(load_sources(loaded, workspace, trusted=False)[0].specs(), out=sys.stdout)
@@ -185,7 +175,7 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
         calls = [ToolCall(call_id="call", name=name, arguments_json=_checked_object(arguments or "{}"))]
 
     async def run() -> int:
-        from agent_tui.assembly import tool_rounds
+        from agent_tui.run.tool_rounds import tool_rounds
 
         approver = KeyboardApprover(yes=yes)
         async with tool_rounds(workspace, approver) as rounds:
@@ -217,8 +207,9 @@ def list_models(options: "RunOptions", workspace: Path) -> Sequence[str]:
     """Ask the chosen provider's server for its models. Raises ProviderError."""
     import asyncio  # 45 ms of CPU that `permissions check` does without
 
-    from agent_tui.assembly import provider_spec
     from agent_tui.providers import connect
+    from agent_tui.run.models import provider_spec
+    from agent_tui.run.settings import loaded_settings
 
     settings = loaded_settings(options, workspace, trusted=False).settings
     return asyncio.run(connect.list_models(provider_spec(settings, user_paths())))

@@ -32,30 +32,7 @@ LAYERS: dict[str, set[str]] = {
     },
     "ui": {"protocol", "toolkit", "permissions", "executor", "agent", "providers", "sessions", "config"},
 }
-TOP = {
-    "wiring",
-    "assembly",
-    "auth",
-    "core",
-    "opening",
-    "past",
-    "rulings",
-    "chosen_session",
-    "cli",
-    "commands",
-    "denial_offer",
-    "doctor",
-    "house",
-    "person_shell",
-    "mcp_wiring",
-    "inputs",
-    "options",
-    "preferences",
-    "run_folders",
-    "talk",
-    "__main__",
-    "__init__",
-}
+TOP = {"wiring", "run", "conversation", "subcommands", "cli", "__main__", "__init__"}
 INTERFACE_ONLY = {"toolkit", "permissions", "executor", "agent"}
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "textual": ("agent_tui/ui/",),

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from agent_tui.assembly import assemble
-from agent_tui.core import Core
+from agent_tui.conversation.core import Core
 from agent_tui.extensions.bundled import themes_dir
-from agent_tui.options import RunOptions
 from agent_tui.protocol.events import Event, EventSink, ToolFinished, ToolOutput
 from agent_tui.providers.offline import OfflineProvider
+from agent_tui.run.assembly import assemble
+from agent_tui.run.options import RunOptions
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.screens.approval.preview import must_be_read
 from agent_tui.ui.screens.approval.screen import ApprovalScreen

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.inputs import read_inputs, read_schema, split_words
-from agent_tui.options import RunOptions
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.permissions import Decision
+from agent_tui.run.inputs import read_inputs, read_schema, split_words
+from agent_tui.run.options import RunOptions
 
 SCHEMA = '{"type": "object", "properties": {"n": {"type": "integer"}}}'
 

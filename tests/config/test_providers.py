@@ -1,10 +1,10 @@
 import pytest
 
-from agent_tui.assembly import named_model
 from agent_tui.config.settings import ModelSettings
-from agent_tui.options import PROVIDERS, RunOptions
 from agent_tui.providers import connect
 from agent_tui.providers.connect import ProviderSpec
+from agent_tui.run.models import named_model
+from agent_tui.run.options import PROVIDERS, RunOptions
 
 
 def test_flag_and_setting_take_every_provider_there_is() -> None:

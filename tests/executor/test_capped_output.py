@@ -1,9 +1,9 @@
 import json
 from pathlib import Path
 
-from agent_tui.assembly import tool_rounds
 from agent_tui.headless.tool_command import KeyboardApprover
 from agent_tui.protocol.tools import ToolCall
+from agent_tui.run.tool_rounds import tool_rounds
 
 
 async def test_item_47_read_keeps_its_own_cap_and_its_note(workspace: Path) -> None:

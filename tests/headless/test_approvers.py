@@ -1,4 +1,3 @@
-from agent_tui.assembly import NEEDS_PERSON
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.bundled import tools_dir
 from agent_tui.extensions.loader import load_tools
@@ -6,6 +5,7 @@ from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.headless.approver import NobodyApprover
 from agent_tui.headless.tool_command import KeyboardApprover
 from agent_tui.protocol.permissions import Decision
+from agent_tui.run.assembly import NEEDS_PERSON
 from agent_tui.sessions.approvals import DeferringApprover
 from tests.support.fake_backend import bash_request, edit_request
 

@@ -1,9 +1,9 @@
 import json
 from typing import Any
 
+from agent_tui.conversation.rulings import PolicyRulings
 from agent_tui.permissions.modes import Mode
 from agent_tui.protocol.permissions import Decision, PermissionDecision, PermissionKind, Verdict
-from agent_tui.rulings import PolicyRulings
 
 
 def decide(desk: Any, command: str, decision: Decision) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.run_folders import make_run_folder, sweep_run_folders
+from agent_tui.run.folders import make_run_folder, sweep_run_folders
 
 
 @pytest.fixture(autouse=True)

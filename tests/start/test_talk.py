@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from agent_tui.agent.loop import Agent
+from agent_tui.conversation.talk import SessionTalk
 from agent_tui.protocol.messages import UserMessage
 from agent_tui.providers.scripted import text
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.talk import SessionTalk
 from tests.support.agent_world import World, world
 
 

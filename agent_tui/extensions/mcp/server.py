@@ -93,6 +93,8 @@ class Server:
         self._stirred = asyncio.Condition()
         self._relist = self._suspect = self._again = False
         self._enabled = spec.enabled
+        self._life = 0
+        self._last_end = (0, "")  # which life ended last, and why
         self._listed_at = 0.0
         self._timers: set[CallTimer] = set()
         self._one_call = asyncio.Lock()
@@ -109,7 +111,9 @@ class Server:
                 failures = 0
                 continue
             began = time.monotonic()
+            self._life += 1
             fault = await self._live_once()
+            self._last_end = (self._life, str(fault))
             steady = self._listed_at > began and time.monotonic() - began > STEADY_AFTER_S
             failures = 1 if steady else failures + 1
             if self._again or not self._enabled:
@@ -297,9 +301,11 @@ class Server:
     async def call(self, tool: McpTool, arguments: JsonObject, report: "Progress") -> JsonObject:
         """Call a tool and give the raw result. Raises ToolError in every other case."""
         name = self.spec.name
+        life = self._life
         try:
             async with self.session() as (connection, timer):
                 self._check_offer(tool)
+                life = self._life
 
                 async def on_progress(progress: float, total: float | None, message: str | None) -> None:
                     timer.extend()
@@ -315,8 +321,7 @@ class Server:
         except RequestFailed as error:
             raise ToolError(f"The MCP server {name!r} refused the call: {error}") from error
         except ConnectionGone as error:
-            await self._obituary()
-            why = self.detail or str(error)
+            why = await self._obituary(life) or str(error)
             raise ToolError(
                 f"The MCP server {name!r} ended during the call: {why}. It is started again when it is needed."
             ) from error
@@ -381,13 +386,15 @@ class Server:
     def _gave_up(self) -> bool:
         return self.state in ("failed", "off") and not self._again
 
-    async def _obituary(self) -> None:
-        """Wait a moment until it is known why the connection ended."""
+    async def _obituary(self, life: int) -> str:
+        """Wait a moment until it is known why that life ended; "" when it does not get known."""
         try:
             async with asyncio.timeout(3), self._stirred:
-                await self._stirred.wait_for(lambda: self.state != "ready")
+                await self._stirred.wait_for(lambda: self._last_end[0] >= life)
         except TimeoutError:
-            pass
+            return ""
+        ended, why = self._last_end
+        return why if ended == life else ""
 
     def _hold_timers(self, on: bool) -> None:
         for timer in self._timers:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent_tui.assembly import assemble
-from agent_tui.core import Core
-from agent_tui.options import RunOptions
+from agent_tui.conversation.core import Core
+from agent_tui.run.assembly import assemble
+from agent_tui.run.options import RunOptions
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
 from agent_tui.ui.settings import UiSettings

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from agent_tui.agent.agent_types import AgentType
 from agent_tui.agent.instructions import load_instructions
+from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.trust import Trust, TrustStore
-from agent_tui.person_shell import PersonShell
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.context import JobView
 from agent_tui.toolkit.jobs import SessionJobs
@@ -124,7 +124,7 @@ class SessionHouse:
         return Listing(tuple(rows), tuple(loaded.notices))
 
     async def doctor(self) -> str:
-        from agent_tui.doctor import examine  # only /doctor needs it
+        from agent_tui.subcommands.doctor import examine  # only /doctor needs it
 
         checks = await asyncio.to_thread(examine, self._own.workspace)
         width = max(len(check.name) for check in checks)

@@ -10,28 +10,28 @@ from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
+from agent_tui.conversation.house import Belongings, SessionHouse
+from agent_tui.conversation.past import SessionPast
+from agent_tui.conversation.person_shell import PersonShell
+from agent_tui.conversation.rulings import PolicyRulings
+from agent_tui.conversation.talk import SessionTalk
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.headless.approver import NobodyApprover
-from agent_tui.house import Belongings, SessionHouse
-from agent_tui.past import SessionPast
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
-from agent_tui.person_shell import PersonShell
 from agent_tui.protocol.errors import AgentTuiError, Overloaded, ProviderError, RateLimited, SessionError
 from agent_tui.protocol.events import Event, EventSink, Notice, TurnStarted, Usage
 from agent_tui.protocol.permissions import Approver, PermissionRequest, Verdict
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.base import Provider
-from agent_tui.rulings import PolicyRulings
 from agent_tui.sandbox.interface import Sandbox
 from agent_tui.sessions.approvals import ApprovalKey, RecordedApprover
 from agent_tui.sessions.deferred import recorded_approver
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.talk import SessionTalk
 from agent_tui.toolkit.context import Ask, Question, QuestionOption, TodoItem, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView

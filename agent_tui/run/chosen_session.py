@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from agent_tui.options import PICK, RunOptions
 from agent_tui.protocol.errors import SessionError, SessionInUseError
+from agent_tui.run.options import PICK, RunOptions
 from agent_tui.sessions.frames import active_path
 from agent_tui.sessions.store import Session, SessionStore
 

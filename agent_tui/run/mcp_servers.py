@@ -9,10 +9,10 @@ from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.mcp.config import ConfigFiles, Found, find_servers, project_places
 from agent_tui.extensions.mcp.guest import Desk, Sampler, SampleReply, SampleRequest
 from agent_tui.extensions.mcp.servers import Servers
-from agent_tui.options import RunOptions
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, UserMessage
 from agent_tui.providers.base import Completed, Provider, ProviderRequest
+from agent_tui.run.options import RunOptions
 from agent_tui.toolkit.context import Ask
 
 SAMPLE_S = 120.0

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from agent_tui.options import RunOptions
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, canonical_tool, parse_rule
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.permissions import Decision
+from agent_tui.run.options import RunOptions
 
 MAX_FILE_BYTES = 1_000_000
 _WORDS = re.compile(r"[^\s,(]+(?:\([^)]*\))?")

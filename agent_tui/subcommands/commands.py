@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from agent_tui.options import RunOptions
+from agent_tui.run.options import RunOptions
 
 DIRECTORY = click.option("-C", "--cd", "--cwd", "directory", type=click.Path(path_type=Path), default=None)
 
@@ -55,7 +55,7 @@ def config_path(directory: Path | None) -> int:
 @DIRECTORY
 def config_get(key: str, directory: Path | None) -> int:
     """Print settings."""
-    from agent_tui.wiring import loaded_settings
+    from agent_tui.run.settings import loaded_settings
 
     loaded = loaded_settings(RunOptions(), RunOptions(directory=directory).enter_directory(), trusted=False)
     values = {
@@ -74,7 +74,7 @@ def config_get(key: str, directory: Path | None) -> int:
 @DIRECTORY
 def config_validate(directory: Path | None) -> int:
     """Check settings."""
-    from agent_tui.wiring import loaded_settings
+    from agent_tui.run.settings import loaded_settings
 
     loaded = loaded_settings(RunOptions(), RunOptions(directory=directory).enter_directory(), trusted=True)
     for problem in loaded.problems:
@@ -93,7 +93,7 @@ def auth() -> None:
 @click.option("--no-keyring", is_flag=True, help="Use the 0600 file also when there is a keyring.")
 def auth_set(provider: str, no_keyring: bool) -> int:
     """Store a key."""
-    from agent_tui import auth as keys
+    from agent_tui.subcommands import auth as keys
 
     keys.refuse_inside()
     keys.checked_provider(provider)
@@ -104,7 +104,7 @@ def auth_set(provider: str, no_keyring: bool) -> int:
 @auth.command("status", help="Say for each provider where its key comes from; never the key.")
 def auth_status() -> int:
     """List where keys come from."""
-    from agent_tui import auth as keys
+    from agent_tui.subcommands import auth as keys
 
     for line in keys.status_lines(os.environ, key_file=_key_file()):
         click.echo(line)
@@ -115,7 +115,7 @@ def auth_status() -> int:
 @click.argument("provider")
 def auth_remove(provider: str) -> int:
     """Forget a key."""
-    from agent_tui import auth as keys
+    from agent_tui.subcommands import auth as keys
 
     click.echo(keys.forget_key(provider, key_file=_key_file()))
     return 0
@@ -145,7 +145,7 @@ def models(provider: str | None, base_url: str) -> int:
 @DIRECTORY
 def doctor(as_json: bool, directory: Path | None) -> int:
     """Check the machine; exit 1 when something needs attention."""
-    from agent_tui.doctor import examine
+    from agent_tui.subcommands.doctor import examine
 
     checks = examine(RunOptions(directory=directory).enter_directory())
     if as_json:

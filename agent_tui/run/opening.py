@@ -3,109 +3,38 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from agent_tui.agent.agent_types import BUILT_IN, AgentType
 from agent_tui.agent.checkpointed import CheckpointedRounds
 from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
-from agent_tui.agent.guardrails import Guardrail, GuardrailChain, GuardrailHooks
-from agent_tui.agent.limits import Limits
+from agent_tui.agent.guardrails import GuardrailChain, GuardrailHooks
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.masking import SecretsMasked
 from agent_tui.agent.nested import NestedInstructions
 from agent_tui.agent.plan import PlanMode, PlanReminder, inside_reminder
 from agent_tui.agent.prompt import system_prompt
 from agent_tui.agent.subagents import Shared, Subagents
-from agent_tui.config.load import Loaded
-from agent_tui.config.paths import Paths
-from agent_tui.config.settings import Settings
-from agent_tui.core import Desk, OpenSession, ToldOnce
-from agent_tui.denial_offer import DenialOffers
+from agent_tui.conversation.core import Desk, OpenSession, ToldOnce
+from agent_tui.conversation.denial_offer import DenialOffers
+from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.executor.hooks import AfterCall, BeforeCall, HookChain
 from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.prepare import MakeContext
-from agent_tui.executor.registry import CompositeSource
 from agent_tui.executor.rounds import Rounds
-from agent_tui.extensions.agents import AgentFile
-from agent_tui.extensions.skills import SkillLibrary
-from agent_tui.inputs import Inputs
-from agent_tui.options import RunOptions
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
-from agent_tui.person_shell import PersonShell
 from agent_tui.protocol.events import Notice
 from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.providers.base import Provider
 from agent_tui.providers.retry import RetryingProvider
-from agent_tui.sandbox.granted import GrantedSandbox
-from agent_tui.sandbox.interface import Sandbox
+from agent_tui.run.ground import Ground
 from agent_tui.sessions.restore import Restored, explain
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.tree import last_files
 from agent_tui.toolkit.context import Modes, ShellState, Spawn, TodoItem, TodoList, ToolContext
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.toolkit.tracker import FileTracker
-from agent_tui.toolkit.web import WebClient
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What stays the same while sessions come and go.
-
-    `trusted` is also true where the project brings no configuration; `accepted` only when a person trusts it.
-    `temp` is /tmp of every command; `outputs` keeps full outputs where there is no session folder for them.
-    """
-
-    options: RunOptions
-    inputs: Inputs
-    guardrails: Sequence[Guardrail]
-    workspace: Path
-    paths: Paths
-    loaded: Loaded
-    tools: CompositeSource
-    sandbox: Sandbox
-    granted: GrantedSandbox
-    refused_hosts: Callable[[], Sequence[str]]
-    trusted: bool
-    accepted: bool
-    temp: Path
-    outputs: Path
-    close: Callable[[], None]
-    skills: SkillLibrary
-    agents: Sequence[AgentFile]
-    agent_faults: Sequence[str]
-    web: WebClient
-    notices: Sequence[str]
-
-    @property
-    def settings(self) -> Settings:
-        return self.loaded.settings
-
-    def agent_types(self) -> list[AgentType]:
-        """Give the sub-agents there are; a described one takes the place of a built-in one of its name."""
-        described = [
-            AgentType(file.name, file.description, prompt=file.prompt, tools=file.tools, model=file.model)
-            for file in self.agents
-        ]
-        names = {kind.name for kind in described}
-        return [*(kind for kind in BUILT_IN if kind.name not in names), *described]
-
-    def skill_names(self) -> list[tuple[str, str]]:
-        """Give (name, description) of the skills that the model may load."""
-        return [(skill.name, skill.description) for skill in self.skills.all()]
-
-    def limits(self) -> Limits:
-        """Give the caps that the settings name."""
-        limits, model = self.settings.limits, self.settings.model
-        return Limits(
-            max_rounds=limits.max_rounds,
-            max_budget_usd=limits.max_budget_usd or None,
-            max_tokens=limits.max_tokens,
-            max_output_tokens=model.max_output_tokens,
-            effort=model.effort,
-        )
 
 
 class SessionBuilder:

@@ -76,8 +76,8 @@ def _folders(paths: Paths) -> Check:
 
 
 def _settings(workspace: Path) -> list[Check]:
-    from agent_tui.options import RunOptions
-    from agent_tui.wiring import loaded_settings
+    from agent_tui.run.options import RunOptions
+    from agent_tui.run.settings import loaded_settings
 
     problems = loaded_settings(RunOptions(), workspace, trusted=True).problems
     if not problems:

@@ -1,0 +1,1 @@
+"""The open conversation as the screen, headless runs and editors see it."""

@@ -1,0 +1,1 @@
+"""One run: what was asked for becomes settings, tools, a policy, a model and an open session."""

@@ -1,0 +1,170 @@
+"""Builds the core from settings: tools, policy, model, session, agent."""
+
+import asyncio
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from agent_tui.config.paths import Paths
+from agent_tui.conversation.core import Core, Desk
+from agent_tui.conversation.house import Belongings
+from agent_tui.extensions.loader import load_tools
+from agent_tui.extensions.sources import ToolFileSource
+from agent_tui.extensions.trust import TrustStore
+from agent_tui.permissions.policy import Policy
+from agent_tui.permissions.sources import load_book
+from agent_tui.protocol.errors import AuthError
+from agent_tui.providers.connect import (
+    PROFILES,
+    choose,
+    connect,
+    warm_up,
+)
+from agent_tui.providers.keys import read_key_file
+from agent_tui.providers.retry import RetryingProvider
+from agent_tui.providers.unconnected import UnconnectedProvider
+from agent_tui.run.chosen_session import open_record
+from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_files
+from agent_tui.run.mcp_servers import configured, join_servers
+from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
+from agent_tui.run.opening import SessionBuilder
+from agent_tui.run.options import RunOptions
+from agent_tui.sessions.prompts import HistoryFile
+from agent_tui.sessions.redact import Redactor
+from agent_tui.sessions.store import CHECKPOINTS, SessionStore
+
+NEEDS_PERSON = ("question", "exit_plan_mode")
+"""Tools that are not offered where nobody can answer."""
+
+
+_CONNECT = (
+    "No model is connected: the built-in offline one answers, it is no language model. "
+    "Set ANTHROPIC_API_KEY, or OPENAI_API_KEY (with OPENAI_BASE_URL for another server), or start with --base-url URL."
+)
+
+
+_TRY = "Things to try with it: 'tour' (changes a few files and asks first), 'explain this project', 'help'."
+
+
+async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -> Core:
+    """Build the core with its session open. Raises AgentTuiError."""
+    ground = await asyncio.to_thread(make_ground, options, workspace)
+    if not with_screen:
+        ground = replace(ground, tools=ground.tools.without(NEEDS_PERSON))
+    redactor = Redactor(_known_secrets(ground.paths))
+    store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
+    record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
+    policy = make_policy(
+        ground,
+        session_id=record.id,
+        readable=[
+            ground.paths.sessions,
+            ground.temp,
+            ground.outputs,
+            *ground.skills.user_folders,
+            *(path.resolve() for path in options.add_dirs),
+        ],
+    )
+    desk = Desk()
+    spec = provider_spec(ground.settings, ground.paths)
+    choice = choose(spec)
+
+    def connect_to(name: str) -> RetryingProvider:
+        return connect(named_model(spec, name) if name else spec)
+
+    def switch_to(name: str) -> RetryingProvider:
+        provider = connect_to(name)
+        provider.on_retry = retry_teller(desk)
+        builder.provider = provider
+        return provider
+
+    def connect_first() -> list[str]:
+        """Connect the model; without its key the screen opens all the same, so that another can be chosen."""
+        try:
+            switch_to("")
+        except AuthError as error:
+            if not with_screen:
+                raise
+            missing = UnconnectedProvider(error, name=choice.provider, model=choice.model)
+            builder.provider = RetryingProvider(missing)
+            return [f"{error} Or choose another model with /model."]
+        return []
+
+    kept = ground.outputs if options.ephemeral else ground.paths.sessions
+    builder = SessionBuilder(ground, desk, policy, connect_to, kept / CHECKPOINTS, redactor.known)
+    unconnected = await asyncio.to_thread(connect_first)
+    session = await builder.open(record)
+    offline = choice.provider == "offline"
+    keyless = offline and not spec.provider
+    hints = [*([_CONNECT] if keyless else []), *([_TRY] if offline and with_screen else [])]
+    servers, news = await join_servers(
+        await asyncio.to_thread(configured, options, ground.paths, workspace, trusted=ground.trusted),
+        ground.tools,
+        roots=[workspace, *(path.resolve() for path in options.add_dirs)],
+        state_dir=ground.paths.state,
+        ask=lambda: desk.ask,
+        provider=lambda: builder.provider,
+        with_screen=with_screen,
+    )
+    return Core(
+        workspace=workspace,
+        desk=desk,
+        session=session,
+        open_session=builder.open,
+        connect=switch_to,
+        store=store,
+        policy=policy,
+        belongings=belongings(ground, policy),
+        tools=ground.tools,
+        sandbox=ground.sandbox,
+        history=HistoryFile(ground.paths.history, redact=redactor),
+        warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
+        notices=[*hints, *unconnected, *ground.notices, *opening, *news],
+        look_around=local_servers if keyless else None,
+        persistent=not options.ephemeral,
+        clean_up=ground.close,
+        servers=servers,
+    )
+
+
+def belongings(ground: Ground, policy: Policy) -> Belongings:
+    """Give what the interface's house is made of."""
+
+    async def trust_changed(trusted: bool) -> list[str]:
+        files = rule_files(ground.paths, ground.workspace)
+        policy.book = await asyncio.to_thread(load_book, files, extra=ground.inputs.rules, trusted=trusted)
+        ground.tools.remove("project")
+        if not trusted:
+            return []
+        found = await asyncio.to_thread(load_tools, ground.workspace / PROJECT_TOOLS, source="project")
+        if found.tools:
+            ground.tools.add("project", ToolFileSource(found.tools, "project"))
+        return [f"A tool was left out: {failure}" for failure in found.failures]
+
+    return Belongings(
+        workspace=ground.workspace,
+        trust=TrustStore(ground.paths.state),
+        trusted_for_this_run=ground.options.trust,
+        trust_changed=trust_changed,
+        skills=ground.skills,
+        agents=ground.agent_types,
+        agent_faults=ground.agent_faults,
+    )
+
+
+def _known_secrets(paths: Paths) -> list[str]:
+    """Give the keys of this program, those in the environment and those in its file."""
+    names = (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "OPENAI_API_KEY",
+        "EXA_API_KEY",
+        "BRAVE_API_KEY",
+        "TAVILY_API_KEY",
+        *(name for profile in PROFILES.values() for name in profile.key_variables),
+    )
+    kept = read_key_file(paths.keys).values() if paths.keys.exists() else ()
+    return [value for name in names if (value := os.environ.get(name, "").strip())] + [
+        key for key in kept if key
+    ]

@@ -1,0 +1,267 @@
+"""What one run stands on while sessions come and go: settings, tools, sandbox, policy."""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.agent.agent_types import BUILT_IN, AgentType
+from agent_tui.agent.guardrail_files import load_guardrails
+from agent_tui.agent.guardrails import Guardrail
+from agent_tui.agent.limits import Limits
+from agent_tui.config.load import Loaded
+from agent_tui.config.paths import MANAGED_CONFIG, Paths, user_paths
+from agent_tui.config.settings import Settings
+from agent_tui.executor.registry import CompositeSource
+from agent_tui.extensions.agents import AgentFile, load_agents
+from agent_tui.extensions.bundled import tools_dir
+from agent_tui.extensions.loader import load_tools
+from agent_tui.extensions.places import folders
+from agent_tui.extensions.skills import SkillLibrary
+from agent_tui.extensions.sources import ToolFileSource
+from agent_tui.extensions.trust import TrustStore
+from agent_tui.permissions.audit import AuditLog
+from agent_tui.permissions.grammar import Layer as RuleLayer
+from agent_tui.permissions.grammar import canonical_tool
+from agent_tui.permissions.grants import GrantStore
+from agent_tui.permissions.modes import Mode
+from agent_tui.permissions.needs import Places
+from agent_tui.permissions.policy import Policy
+from agent_tui.permissions.shell.analysis import Analyser
+from agent_tui.permissions.sources import RuleFile, load_book, project_files, user_file
+from agent_tui.protocol.errors import UsageError
+from agent_tui.run.folders import make_run_folder, sweep_run_folders
+from agent_tui.run.inputs import Inputs, read_inputs
+from agent_tui.run.options import RunOptions
+from agent_tui.run.settings import loaded_settings
+from agent_tui.sandbox.granted import GrantedSandbox
+from agent_tui.sandbox.interface import NoSandbox, Sandbox
+from agent_tui.sandbox.late import LateSandbox
+from agent_tui.sandbox.memo import remember_probe
+from agent_tui.sandbox.probe import probe
+from agent_tui.sessions.store import project_folder
+from agent_tui.toolkit.environment import WithoutVariables
+from agent_tui.toolkit.stale import sweep
+from agent_tui.toolkit.web import WebClient
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What stays the same while sessions come and go.
+
+    `trusted` is also true where the project brings no configuration; `accepted` only when a person trusts it.
+    `temp` is /tmp of every command; `outputs` keeps full outputs where there is no session folder for them.
+    """
+
+    options: RunOptions
+    inputs: Inputs
+    guardrails: Sequence[Guardrail]
+    workspace: Path
+    paths: Paths
+    loaded: Loaded
+    tools: CompositeSource
+    sandbox: Sandbox
+    granted: GrantedSandbox
+    refused_hosts: Callable[[], Sequence[str]]
+    trusted: bool
+    accepted: bool
+    temp: Path
+    outputs: Path
+    close: Callable[[], None]
+    skills: SkillLibrary
+    agents: Sequence[AgentFile]
+    agent_faults: Sequence[str]
+    web: WebClient
+    notices: Sequence[str]
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    def agent_types(self) -> list[AgentType]:
+        """Give the sub-agents there are; a described one takes the place of a built-in one of its name."""
+        described = [
+            AgentType(file.name, file.description, prompt=file.prompt, tools=file.tools, model=file.model)
+            for file in self.agents
+        ]
+        names = {kind.name for kind in described}
+        return [*(kind for kind in BUILT_IN if kind.name not in names), *described]
+
+    def skill_names(self) -> list[tuple[str, str]]:
+        """Give (name, description) of the skills that the model may load."""
+        return [(skill.name, skill.description) for skill in self.skills.all()]
+
+    def limits(self) -> Limits:
+        """Give the caps that the settings name."""
+        limits, model = self.settings.limits, self.settings.model
+        return Limits(
+            max_rounds=limits.max_rounds,
+            max_budget_usd=limits.max_budget_usd or None,
+            max_tokens=limits.max_tokens,
+            max_output_tokens=model.max_output_tokens,
+            effort=model.effort,
+        )
+
+
+PROJECT_TOOLS = Path(".agent-tui") / "tools"
+
+
+_UNTRUSTED = "This project brings settings, tools or servers of its own. They do not count until you trust them: /trust shows them."
+
+
+_UNTRUSTED_CHANGED = (
+    "This project's own settings, tools or servers changed since you trusted them: /trust shows how."
+)
+
+
+def load_sources(loaded: Loaded, workspace: Path, *, trusted: bool) -> tuple[CompositeSource, list[str]]:
+    """Load the bundled tools, the user's and a trusted project's; give a sentence for each that failed.
+
+    Raises ToolLoadError when a bundled tool fails: the installation is broken then.
+    """
+    bundled = load_tools(tools_dir(), source="bundled")
+    if bundled.failures:
+        raise bundled.failures[0]
+    wanted = loaded.settings.tools
+    tools = CompositeSource(override=wanted.override)
+    tools.add("bundled", ToolFileSource(bundled.tools, "bundled"))
+    notices: list[str] = []
+    folders = [("user", user_paths().user_tools)] + (
+        [("project", workspace / PROJECT_TOOLS)] if trusted else []
+    )
+    for name, folder in folders:
+        found = load_tools(folder, source=name)
+        notices += [f"A tool was left out: {failure}" for failure in found.failures]
+        if found.tools:
+            tools.add(name, ToolFileSource(found.tools, name))
+    notices += tools.warnings()
+    return (tools.without(wanted.disable) if wanted.disable else tools), notices
+
+
+def chosen_tools(tools: CompositeSource, inputs: Inputs) -> CompositeSource:
+    """Limit the tools to those the flags leave. Raises UsageError for a name that no tool has."""
+    names = [spec.name for spec in tools.specs()]
+    for name in inputs.tools or ():
+        if name.lower() not in names:
+            raise UsageError(f"--tools: no tool named {name!r}; there are {', '.join(names)}")
+    if inputs.tools is not None:
+        tools = tools.subset([name.lower() for name in inputs.tools])
+    hidden = [name for name in names if canonical_tool(name) in inputs.hidden]
+    return tools.without(hidden) if hidden else tools
+
+
+def rule_files(paths: Paths, workspace: Path) -> list[RuleFile]:
+    """Give the files that may hold rules."""
+    managed = RuleFile(MANAGED_CONFIG, RuleLayer.MANAGED, MANAGED_CONFIG.parent)
+    return [managed, user_file(paths.config), *project_files(workspace)]
+
+
+def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path] = ()) -> Policy:
+    """Build the policy of one run."""
+    home = Path.home().resolve()
+    places = Places(project=ground.workspace, home=home, own=ground.paths.own(), readable=tuple(readable))
+    return Policy(
+        places=places,
+        grants=GrantStore(ground.paths.state),
+        audit=AuditLog(ground.paths.state),
+        analyse=Analyser(project=ground.workspace, home=home, environ=os.environ),
+        book=load_book(
+            rule_files(ground.paths, ground.workspace), extra=ground.inputs.rules, trusted=ground.trusted
+        ),
+        mode=Mode(ground.settings.permissions.mode),
+        strength=lambda: ground.sandbox.strength,
+        session_id=session_id,
+    )
+
+
+def make_ground(options: RunOptions, workspace: Path) -> Ground:
+    """Read settings, load tools, begin to look for a sandbox."""
+    paths = user_paths()
+    verdict = TrustStore(paths.state).verdict(workspace)
+    accepted = options.trust or verdict.accepted
+    trusted = accepted or verdict.trusted
+    loaded = loaded_settings(options, workspace, trusted=trusted)
+    inputs = read_inputs(options, workspace)
+    tools, notices = load_sources(loaded, workspace, trusted=trusted)
+    tools = chosen_tools(tools, inputs)
+    sweep_run_folders()
+    sweep(paths.sessions / project_folder(workspace))
+    temp, outputs = make_run_folder(), make_run_folder()
+    late = _sandbox(loaded.settings, workspace, paths, temp, visible=[paths.sessions, outputs])
+    granted = GrantedSandbox(late, [path.resolve() for path in options.add_dirs])
+    sandbox = WithoutVariables(granted, loaded.settings.shell.env_deny)
+    problems = [f"Settings: {problem}" for problem in loaded.problems]
+    if loaded.broken:
+        problems.append("Nothing is allowed unasked until that file is mended.")
+    home = Path.home()
+    skills = SkillLibrary(folders("skills", workspace=workspace, home=home, config=paths.config))
+    agents, faults = load_agents(
+        folders("agents", workspace=workspace, home=home, config=paths.config, project=trusted),
+        [spec.name for spec in tools.specs()],
+    )
+    problems += unwritable(paths)
+    if not trusted:
+        problems.append(_UNTRUSTED_CHANGED if verdict.changed else _UNTRUSTED)
+    problems += [f"A skill needs a look: {fault}" for fault in skills.find().faults]
+    problems += [f"An agent needs a look: {fault}" for fault in faults]
+    return Ground(
+        options=options,
+        inputs=inputs,
+        guardrails=load_guardrails(paths.guardrails),
+        workspace=workspace,
+        paths=paths,
+        loaded=loaded,
+        tools=tools,
+        sandbox=sandbox,
+        granted=granted,
+        refused_hosts=late.refused_hosts if isinstance(late, LateSandbox) else tuple,
+        trusted=trusted,
+        accepted=accepted,
+        temp=temp,
+        outputs=outputs,
+        close=lambda: _give_up(late, temp, outputs),
+        skills=skills,
+        agents=agents,
+        agent_faults=[str(fault) for fault in faults],
+        web=WebClient(),
+        notices=[*problems, *notices],
+    )
+
+
+def unwritable(paths: Paths) -> list[str]:
+    """Say that nothing can be approved where the folder of grants and audit lines cannot be written."""
+    try:
+        paths.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        return [
+            f"Nothing can be approved: {paths.state} cannot be written ({error.strerror}), and every decision must be."
+        ]
+    if os.access(paths.state, os.W_OK | os.X_OK):
+        return []
+    return [f"Nothing can be approved: {paths.state} cannot be written, and every decision must be."]
+
+
+def _give_up(sandbox: "LateSandbox | NoSandbox", temp: Path, outputs: Path) -> None:
+    """Give back what a run holds: the sandbox's network and the folders below /tmp."""
+    if isinstance(sandbox, LateSandbox):
+        sandbox.close()
+    for folder in (temp, outputs):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sandbox(
+    settings: Settings, workspace: Path, paths: Paths, temp: Path, *, visible: Sequence[Path]
+) -> LateSandbox | NoSandbox:
+    if settings.sandbox.mode == "off":
+        return NoSandbox("switched off by [sandbox] mode")
+    home = Path.home().resolve()
+
+    def look() -> Sandbox:
+        found = probe(workspace, home=home, temp=temp, hidden=paths.own(), visible=visible)
+        remember_probe(paths.state, found)
+        return found
+
+    late = LateSandbox(look)
+    late.start()
+    return late

@@ -1,0 +1,1 @@
+"""The subcommands beside the program itself: config, auth, models, doctor, completion."""
