@@ -63,12 +63,13 @@ async def world(
     *,
     desk: Mapping[str, object] | None = None,
     settle: bool = True,
+    restart_s: float = 0.05,
 ) -> AsyncGenerator[World]:
     servers = Servers(
         specs,
         desk=Desk(roots=(workspace.resolve(),), **(desk or {})),  # type: ignore[arg-type]
         state_dir=workspace.parent / "state",
-        pace=Pace(restart_s=0.05, settle_s=0.05, calm_s=0.3, ping_s=0.5),
+        pace=Pace(restart_s=restart_s, settle_s=0.05, calm_s=0.3, ping_s=0.5),
     )
     servers.start()
     here = World(servers, CompositeSource(), workspace, [])

@@ -58,6 +58,13 @@ async def test_mc_03_a_server_that_dies_in_a_call_is_an_error_and_starts_again(w
         assert (await here.call("mcp__tiny__echo", '{"text": "again"}')).output == "echo: again"
 
 
+async def test_mc_03_why_it_ended_is_known_also_when_it_is_up_again_at_once(workspace: Path) -> None:
+    async with world(workspace, [spec()], restart_s=0.0) as here:
+        for _ in range(3):
+            with pytest.raises(ToolError, match=r"ended during the call: exited with code 1 \(dying words"):
+                await here.call("mcp__tiny__die")
+
+
 async def test_mc_03_half_an_answer_is_an_error(workspace: Path) -> None:
     async with world(workspace, [spec()]) as here:
         with pytest.raises(ToolError, match="in the middle of a message"):
