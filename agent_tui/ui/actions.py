@@ -1,22 +1,22 @@
-"""What commands and keys do with the program."""
+"""What commands may do with the program, and how a text that was sent is taken."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tui.protocol.errors import AgentTuiError, ConfigError
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
+from agent_tui.ui.key_actions import KeyActions
 from agent_tui.ui.outside_editor import edit_outside
 from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.rules import RulesScreen
-from agent_tui.ui.screens.sessions import SessionPicker, session_choice
 from agent_tui.ui.screens.trust import TrustScreen, trust_text
 from agent_tui.ui.screens.viewer import Viewer
 from agent_tui.ui.shell_lines import ShellLines
@@ -33,71 +33,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CYCLE: tuple[ModeName, ...] = ("default", "accept-edits", "plan")
 _LEAVING = ("exit", "quit", ":q")
 
 
 class AppActions:
-    """Implements CommandHost and the keymap's global actions on top of the app."""
+    """Implements CommandHost on top of the app; what keys do is `KeyActions`, the lists are `Pickers`."""
 
     def __init__(self, app: AgentApp) -> None:
         self._app = app
-        self._shell = ShellLines(app, lambda: self.backend, self._work)
-        self._table = self._make_table()
-
-    def _make_table(self) -> dict[str, Callable[[], object]]:
-        transcript = self._app.transcript
-        return {
-            "interrupt": self._interrupt,
-            "quit": self.leave,
-            "exit": self._exit,
-            "escape": self._escape,
-            "cycle_mode": self._cycle_mode,
-            "toggle_outputs": transcript.toggle_all,
-            "toggle_block": self._toggle_block,
-            "previous_block": lambda: self._move_block(-1),
-            "next_block": lambda: self._move_block(1),
-            "page_up": lambda: transcript.scroll_page(-1),
-            "page_down": lambda: transcript.scroll_page(1),
-            "line_up": lambda: transcript.scroll_rows(-1),
-            "line_down": lambda: transcript.scroll_rows(1),
-            "top": transcript.go_home,
-            "bottom": transcript.go_end,
-            "search": self._search_screen,
-            "next_match": lambda: self._go_to_match(1),
-            "previous_match": lambda: self._go_to_match(-1),
-            "redraw": self._redraw,
-            "suspend": self._suspend,
-            "background": self._shell.to_background,
-            "models": lambda: self._work(self._pick_model()),
-            "sessions": lambda: self._work(self._pick_session()),
-            "themes": self._pick_theme,
-            "new_session": lambda: self._run_named("clear"),
-            "compact": lambda: self._run_named("compact"),
-            "palette": self._palette,
-            "previous": self._palette,
-            "kill_line": self._palette,
-            "help": lambda: self.show_help(""),
-            "sheet": lambda: self.show_help("keys"),
-            "history_search": self._history,
-            "editor": self._edit_outside,
-            "up": self._take_back,
-            "submit_empty": self._submit_empty,
-            "approvals": self._raise_approval,
-            "stashed": lambda: self._app.status.show_hint("Draft put aside; the same key brings it back"),
-            "unstashed": lambda: self._app.status.show_hint(""),
-        }
+        self.shell = ShellLines(app, lambda: self.backend, self.work)
+        self._keys = KeyActions(app, self)
 
     def perform(self, action: str) -> None:
         """Do a keymap action."""
-        do = self._table.get(action)
-        if do is not None:
-            try:
-                do()
-            except AgentTuiError as error:
-                self._app.status.show_hint(str(error))
+        try:
+            self._keys.perform(action)
+        except AgentTuiError as error:
+            self._app.status.show_hint(str(error))
 
-    def _work(self, job: Awaitable[None], group: str = "action") -> Worker[None]:
+    def work(self, job: Awaitable[None], group: str = "action") -> Worker[None]:
+        """Do a job beside the screen; what goes wrong is one line."""
         async def guarded() -> None:
             try:
                 await job
@@ -126,7 +81,8 @@ class AppActions:
         """Show a text in the conversation."""
         self._app.notice(level, text)
 
-    async def _ask_screen(self, screen: Dialog[T]) -> T | None:
+    async def ask_screen(self, screen: Dialog[T]) -> T | None:
+        """Open a dialog and wait for its answer."""
         answer: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
 
         def answered(result: T | None) -> None:
@@ -141,15 +97,15 @@ class AppActions:
 
     async def confirm(self, title: str, message: str, *, danger: bool = False) -> bool:
         """Ask yes or no."""
-        return bool(await self._ask_screen(Confirm(self._app.keys, title, message, danger=danger)))
+        return bool(await self.ask_screen(Confirm(self._app.keys, title, message, danger=danger)))
 
     async def pick(self, title: str, choices: Sequence[Choice], *, empty: str = "") -> str | None:
         """Let the person choose one."""
-        return await self._ask_screen(Picker(self._app.keys, title, choices, empty=empty))
+        return await self.ask_screen(Picker(self._app.keys, title, choices, empty=empty))
 
     async def view(self, block: ReplayBlock) -> None:
         """Show a block over the whole screen."""
-        await self._ask_screen(Viewer(self._app.keys, block, self._app.palette))
+        await self.ask_screen(Viewer(self._app.keys, block, self._app.palette))
 
     async def reload(self) -> None:
         """Show the conversation anew."""
@@ -157,7 +113,7 @@ class AppActions:
 
     async def ask_trust(self, view: TrustView) -> bool:
         """Show what a project would run and ask whether it may."""
-        return bool(await self._ask_screen(TrustScreen(self._app.keys, view, self._app.palette)))
+        return bool(await self.ask_screen(TrustScreen(self._app.keys, view, self._app.palette)))
 
     def show_trusted(self, view: TrustView) -> None:
         """Show what a trusted project runs."""
@@ -176,8 +132,8 @@ class AppActions:
 
     def ready(self) -> None:
         """Do what waited for the core: ask about what the project brings, run early shell lines."""
-        self._work(offer_trust(self))
-        self._shell.ready()
+        self.work(offer_trust(self))
+        self.shell.ready()
 
     def go_on(self) -> None:
         """Let the turn that waits for approvals go on."""
@@ -193,13 +149,14 @@ class AppActions:
             self._app.link.backend.remember_prompt(text)
         parsed = self._app.registry.parse(text)
         if parsed is not None:
-            self._submit_command(parsed.command, parsed.word, parsed.args)
+            self.submit_command(parsed.command, parsed.word, parsed.args)
         elif stripped.startswith("!"):
-            self._shell.submit(stripped)
+            self.shell.submit(stripped)
         elif stripped:
             self._app.driver.send(text[1:] if text.startswith("//") else text, after_turn=after_turn)
 
-    def _submit_command(self, command: Command | None, word: str, args: str) -> None:
+    def submit_command(self, command: Command | None, word: str, args: str) -> None:
+        """Run a command, now or after the turn; say so when there is none."""
         if command is None:
             self.notice("warning", self._app.registry.unknown(word))
         elif command.needs_args and not args:
@@ -211,12 +168,13 @@ class AppActions:
 
     def run_command(self, command: Command, args: str) -> None:
         """Run a command now."""
-        self._work(command.run(self, args))
+        self.work(command.run(self, args))
 
-    def _run_named(self, name: str) -> None:
+    def run_named(self, name: str) -> None:
+        """Run the command of this name as if it was typed."""
         command = self._app.registry.find(name)
         if command is not None:
-            self._submit_command(command, name, "")
+            self.submit_command(command, name, "")
 
     def compose_prompt(self, text: str) -> None:
         """Put a text in the prompt."""
@@ -304,9 +262,10 @@ class AppActions:
         if not hits:
             self._app.status.show_hint(f"{text!r} is not in the conversation")
             return
-        self._go_to_match(0)
+        self.go_to_match(0)
 
-    def _go_to_match(self, step: int) -> None:
+    def go_to_match(self, step: int) -> None:
+        """Go to another place where the text was found."""
         transcript = self._app.transcript
         if not transcript.matches:
             self.perform("search")
@@ -324,160 +283,9 @@ class AppActions:
         """Quit."""
         self._app.run_worker(self._app.leave(), group="leave", exit_on_error=False)
 
-    # Keys
-
-    def _interrupt(self) -> None:
-        app = self._app
-        if app.link is not None and app.link.approver.pending:
-            app.link.approver.deny_all()
-        if self.busy:
-            self._stop_turn()
-        elif app.in_dialog and isinstance(app.screen, Dialog):
-            app.screen.act("cancel")
-        elif self._shell.end():
-            pass
-        elif app.prompt.text:
-            app.prompt.clear_to_history()
-        elif app.arm_exit("ctrl+c"):
-            self.leave()
-
-    def _stop_turn(self) -> None:
-        self._app.activity.say("Stopping")
-        self._app.driver.stop()
-
-    def _exit(self) -> None:
-        prompt = self._app.prompt
-        if prompt.text:
-            prompt.action_delete_right()
-        elif self._app.arm_exit("ctrl+d"):
-            self.leave()
-
-    def _escape(self) -> None:
-        app = self._app
-        if app.transcript.needle:
-            app.transcript.search("")
-            app.status.show_hint("")
-        elif self.busy:
-            if app.link is not None and app.link.approver.pending:
-                app.link.approver.deny_all()
-            self._stop_turn()
-        elif self._shell.end():
-            pass
-        elif app.prompt.text and app.escape_twice():
-            app.prompt.clear_to_history()
-        elif app.transcript.cursor is not None:
-            app.transcript.set_cursor(None)
-
-    def _cycle_mode(self) -> None:
-        mode = self.backend.status().mode
-        following = CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)] if mode in CYCLE else "default"
-        self.switch_mode(following)
-
-    def _move_block(self, step: int) -> None:
-        self._app.transcript.move_cursor(step)
-
-    def _toggle_block(self) -> None:
-        index = self._app.transcript.cursor
-        if index is None:
-            index = self._app.transcript.move_cursor(-1)
-        if index is not None:
-            self._app.transcript.toggle(index)
-
-    def _redraw(self) -> None:
-        self._app.redraw()
-
-    def _suspend(self) -> None:
-        self._app.action_suspend_process()
-
-    def _take_back(self) -> None:
-        text = self._app.driver.take_back()
-        if text is not None:
-            self._app.prompt.put(text)
-        self._app.queue_changed()
-
-    def _submit_empty(self) -> None:
-        self._raise_approval()
-
-    def _raise_approval(self) -> None:
-        if self._app.link is not None:
-            self._app.link.approver.raise_screen()
-
-    # Pickers
-
-    async def _pick_model(self) -> None:
-        current = self.backend.status()
-        mine = {current.model, f"{current.provider}:{current.model}"}
-        choices = [Choice(name, name, current=name in mine) for name in await self.backend.models()]
-        picker = Picker(self._app.keys, "Model", choices, empty="No models are known; write /model NAME.")
-        if chosen := await self._ask_screen(picker):
-            await self.switch_model(chosen)
-
-    async def _pick_session(self) -> None:
-        current, here = self.backend.status().session_id, str(self.backend.workspace)
-        views = sorted(await self.backend.sessions(), key=lambda view: view.workspace not in ("", here))
-        choices = [session_choice(view, current, here) for view in views]
-        past = self.backend.past
-        picker = SessionPicker(self._app.keys, choices, excerpt=past.excerpt, search=past.search)
-        chosen = await self._ask_screen(picker)
-        if chosen and chosen != current:
-            command = Command("resume", "", lambda _host, _args: self.open_session(chosen))
-            self._submit_command(command, "resume", "")
-
-    def _pick_theme(self) -> None:
-        self._work(self._choose_theme())
-
-    async def _choose_theme(self) -> None:
-        app = self._app
-        before = app.chosen_theme
-        choices = [
-            Choice(name, self._theme_label(name), name, current=name == before.name)
-            for name in self.theme_names()
-        ]
-
-        def preview(name: str | None) -> None:
-            try:
-                app.use_theme(before if name is None else app.shelf.load(name))
-            except ConfigError:
-                app.use_theme(before)
-
-        chosen = await self._ask_screen(Picker(app.keys, "Theme", choices, preview=preview))
-        if chosen is None:
-            app.use_theme(before)
-        else:
-            await self.switch_theme(chosen)
-
-    def _theme_label(self, name: str) -> str:
-        try:
-            return self._app.shelf.load(name).label
-        except ConfigError:
-            return f"{name} (cannot be used)"
-
-    def _palette(self) -> None:
-        self._work(self._choose_command())
-
-    async def _choose_command(self) -> None:
-        choices = [Choice(c.name, f"/{c.name}", c.summary) for c in self._app.registry.all()]
-        chosen = await self._ask_screen(Picker(self._app.keys, "Commands", choices))
-        if chosen:
-            self._run_named(chosen)
-
-    def _history(self) -> None:
-        self._work(self._choose_prompt())
-
-    async def _choose_prompt(self) -> None:
-        entries = list(dict.fromkeys(reversed(self._app.prompt.past.entries)))
-        choices = [Choice(str(index), " ".join(text.split())) for index, text in enumerate(entries)]
-        picker = Picker(self._app.keys, "Earlier prompts", choices, empty="No earlier prompts.")
-        chosen = await self._ask_screen(picker)
-        if chosen is not None:
-            self.compose_prompt(entries[int(chosen)])
-
-    def _search_screen(self) -> None:
-        self.compose_prompt("/search ")
-
     def open_full(self, call_id: str) -> None:
         """Show the whole of a result that was cut for display."""
-        self._work(self._open_full(call_id))
+        self.work(self._open_full(call_id))
 
     async def _open_full(self, call_id: str) -> None:
         block = await self.backend.full_output(call_id)
@@ -485,13 +293,6 @@ class AppActions:
             self.notice("warning", "The whole output was not kept.")
             return
         self._app.push_screen(Viewer(self._app.keys, block, self._app.palette))
-
-    # The editor outside
-
-    def _edit_outside(self) -> None:
-        text = self.edit_outside(self._app.prompt.expanded)
-        if text is not None:
-            self._app.prompt.put(text)
 
     def edit_outside(self, text: str) -> str | None:
         """Let the person's own editor change a text; None when there is none or it failed."""

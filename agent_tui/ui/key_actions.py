@@ -1,0 +1,155 @@
+"""What each key of the program does, wherever it is not about editing a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agent_tui.ui.backend import ModeName
+from agent_tui.ui.pickers import Pickers
+from agent_tui.ui.screens.dialog import Dialog
+
+if TYPE_CHECKING:
+    from agent_tui.ui.actions import AppActions
+    from agent_tui.ui.app import AgentApp
+
+CYCLE: tuple[ModeName, ...] = ("default", "accept-edits", "plan")
+
+
+class KeyActions:
+    """The keymap's actions by name."""
+
+    def __init__(self, app: AgentApp, actions: AppActions) -> None:
+        self._app = app
+        self._actions = actions
+        self._pickers = Pickers(app, actions)
+        self._table = self._make_table()
+
+    def perform(self, action: str) -> None:
+        """Do an action; one that belongs to a field or a dialog does nothing here. May raise AgentTuiError."""
+        if (do := self._table.get(action)) is not None:
+            do()
+
+    def _make_table(self) -> dict[str, Callable[[], object]]:
+        transcript = self._app.transcript
+        return {
+            "interrupt": self._interrupt,
+            "quit": self._actions.leave,
+            "exit": self._exit,
+            "escape": self._escape,
+            "cycle_mode": self._cycle_mode,
+            "toggle_outputs": transcript.toggle_all,
+            "toggle_block": self._toggle_block,
+            "previous_block": lambda: self._move_block(-1),
+            "next_block": lambda: self._move_block(1),
+            "page_up": lambda: transcript.scroll_page(-1),
+            "page_down": lambda: transcript.scroll_page(1),
+            "line_up": lambda: transcript.scroll_rows(-1),
+            "line_down": lambda: transcript.scroll_rows(1),
+            "top": transcript.go_home,
+            "bottom": transcript.go_end,
+            "search": lambda: self._actions.compose_prompt("/search "),
+            "next_match": lambda: self._actions.go_to_match(1),
+            "previous_match": lambda: self._actions.go_to_match(-1),
+            "redraw": self._redraw,
+            "suspend": self._suspend,
+            "background": self._actions.shell.to_background,
+            "models": self._pickers.model,
+            "sessions": self._pickers.session,
+            "themes": self._pickers.theme,
+            "new_session": lambda: self._actions.run_named("clear"),
+            "compact": lambda: self._actions.run_named("compact"),
+            "palette": self._pickers.command,
+            "previous": self._pickers.command,
+            "kill_line": self._pickers.command,
+            "help": lambda: self._actions.show_help(""),
+            "sheet": lambda: self._actions.show_help("keys"),
+            "history_search": self._pickers.earlier_prompt,
+            "editor": self._edit_outside,
+            "up": self._take_back,
+            "submit_empty": self._submit_empty,
+            "approvals": self._raise_approval,
+            "stashed": lambda: self._app.status.show_hint("Draft put aside; the same key brings it back"),
+            "unstashed": lambda: self._app.status.show_hint(""),
+        }
+
+    def _interrupt(self) -> None:
+        app = self._app
+        if app.link is not None and app.link.approver.pending:
+            app.link.approver.deny_all()
+        if self._actions.busy:
+            self._stop_turn()
+        elif app.in_dialog and isinstance(app.screen, Dialog):
+            app.screen.act("cancel")
+        elif self._actions.shell.end():
+            pass
+        elif app.prompt.text:
+            app.prompt.clear_to_history()
+        elif app.arm_exit("ctrl+c"):
+            self._actions.leave()
+
+    def _stop_turn(self) -> None:
+        self._app.activity.say("Stopping")
+        self._app.driver.stop()
+
+    def _exit(self) -> None:
+        prompt = self._app.prompt
+        if prompt.text:
+            prompt.action_delete_right()
+        elif self._app.arm_exit("ctrl+d"):
+            self._actions.leave()
+
+    def _escape(self) -> None:
+        app = self._app
+        if app.transcript.needle:
+            app.transcript.search("")
+            app.status.show_hint("")
+        elif self._actions.busy:
+            if app.link is not None and app.link.approver.pending:
+                app.link.approver.deny_all()
+            self._stop_turn()
+        elif self._actions.shell.end():
+            pass
+        elif app.prompt.text and app.escape_twice():
+            app.prompt.clear_to_history()
+        elif app.transcript.cursor is not None:
+            app.transcript.set_cursor(None)
+
+    def _cycle_mode(self) -> None:
+        mode = self._actions.backend.status().mode
+        following = CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)] if mode in CYCLE else "default"
+        self._actions.switch_mode(following)
+
+    def _move_block(self, step: int) -> None:
+        self._app.transcript.move_cursor(step)
+
+    def _toggle_block(self) -> None:
+        index = self._app.transcript.cursor
+        if index is None:
+            index = self._app.transcript.move_cursor(-1)
+        if index is not None:
+            self._app.transcript.toggle(index)
+
+    def _redraw(self) -> None:
+        self._app.redraw()
+
+    def _suspend(self) -> None:
+        self._app.action_suspend_process()
+
+    def _take_back(self) -> None:
+        text = self._app.driver.take_back()
+        if text is not None:
+            self._app.prompt.put(text)
+        self._app.queue_changed()
+
+    def _submit_empty(self) -> None:
+        self._raise_approval()
+
+    def _raise_approval(self) -> None:
+        if self._app.link is not None:
+            self._app.link.approver.raise_screen()
+
+    def _edit_outside(self) -> None:
+        text = self._actions.edit_outside(self._app.prompt.expanded)
+        if text is not None:
+            self._app.prompt.put(text)
