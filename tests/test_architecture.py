@@ -32,13 +32,16 @@ LAYERS: dict[str, set[str]] = {
     },
     "ui": {"protocol", "toolkit", "permissions", "executor", "agent", "providers", "sessions", "config"},
 }
-TOP = {"wiring", "run", "conversation", "subcommands", "cli", "__main__", "__init__"}
+TOP = {"wiring", "run", "conversation", "subcommands", "cli", "api", "__main__", "__init__"}
 INTERFACE_ONLY = {"toolkit", "permissions", "executor", "agent"}
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "textual": ("agent_tui/ui/",),
     "anthropic": ("agent_tui/providers/",),
     "openai": ("agent_tui/providers/",),
     "mcp": ("agent_tui/extensions/mcp/",),
+    "acp": ("agent_tui/headless/acp/",),
+    "distributed": ("agent_tui/headless/batch/",),
+    "ray": ("agent_tui/headless/batch/",),
     "rich": ("agent_tui/ui/", "agent_tui/cli", "agent_tui/headless/"),
 }
 CODE = sorted([*(ROOT / "agent_tui").rglob("*.py"), *(ROOT / "tools").glob("*.py")])

@@ -1,0 +1,1 @@
+"""Speaks the Agent Client Protocol: an editor drives the agent over standard input and output."""

@@ -1,0 +1,1 @@
+"""Runs many tasks, each in a git worktree of its own, here or on a cluster."""
