@@ -12,6 +12,7 @@ from agent_tui.agent.guardrails import GuardrailChain, Judgement
 from agent_tui.agent.history import has_attachments, repair, without_attachments
 from agent_tui.agent.limits import total_tokens
 from agent_tui.agent.notes import note
+from agent_tui.agent.refused_tools import MAX_DROPPED, refused_tool
 from agent_tui.agent.reply import Received, receive
 from agent_tui.agent.teller import Teller
 from agent_tui.agent.turn import Turn
@@ -38,7 +39,8 @@ class Requests:
     """Asks for replies on behalf of one agent.
 
     A cut stream keeps what was shown and asks for the rest, a full context is compacted once, a request refused
-    for its attachments is sent once more without them. Retries of other errors are the provider's.
+    for a tool is sent once more without that tool, one refused for its attachments without them. Retries of other
+    errors are the provider's.
     """
 
     provider: Provider
@@ -67,7 +69,9 @@ class Requests:
                 turn.overflowed = True
                 if (await self.compact(turn, overflowed=True)).messages is None:
                     raise
-            except BadResponse:
+            except BadResponse as error:
+                if await self._gave_up_tool(turn, error):
+                    continue
                 if turn.plain or not has_attachments(self.teller.conversation.messages):
                     raise
                 turn.plain = True
@@ -184,10 +188,24 @@ class Requests:
         return ProviderRequest(
             system=self.system,
             messages=messages,
-            tools=tuple(self.tools()),
+            tools=self._tools_of(turn),
             max_output_tokens=turn.room_tokens or self.allowance.limits.max_output_tokens,
             effort=self.allowance.limits.effort,
         )
+
+    def _tools_of(self, turn: Turn) -> tuple[ToolSpec, ...]:
+        return tuple(tool for tool in self.tools() if tool.name not in turn.refused_tools)
+
+    async def _gave_up_tool(self, turn: Turn, error: BadResponse) -> bool:
+        """Leave the tool that the server refused out of this turn, and say so; False when it named none."""
+        refused = refused_tool(str(error), self._tools_of(turn)) if error.status in (400, 422) else ""
+        if not refused or len(turn.refused_tools) >= MAX_DROPPED:
+            return False
+        turn.refused_tools.add(refused)
+        await self.teller.notice(
+            turn, f"The model server does not take the tool {refused}; this turn goes on without it. {error}"
+        )
+        return True
 
     async def _judge(self, turn: Turn, judgement: Judgement) -> None:
         if judgement.action == "deny":

@@ -17,7 +17,8 @@ class Turn:
 
     `start` is the number of messages before it. `began` says that the model had begun to answer. `shown` is the
     text of a reply whose stream was cut, `cuts` how often that happened in a row. `room_tokens` is the raised limit
-    of a reply after one ran out of room, `room_tries` how often in a row. `plain` sends no attachments.
+    of a reply after one ran out of room, `room_tries` how often in a row. `plain` sends no attachments. `refused_tools`
+    are left out of its requests because the server would not take them.
     """
 
     turn_id: str
@@ -41,6 +42,7 @@ class Turn:
     room_tries: int = 0
     overflowed: bool = False
     plain: bool = False
+    refused_tools: set[str] = field(default_factory=set[str])
     respond_tries: int = 0
     refused_loops: int = 0
     denied_unasked: int = 0

@@ -55,7 +55,7 @@ def from_status(
     server: Server, status: int, body: object, headers: Mapping[str, str], *, now: float | None = None
 ) -> ProviderError:
     """Give the error for an HTTP status. `body` is parsed JSON, text or None; `now` is unix time."""
-    said = server.clean(message_of(body))
+    said = server.clean(_with_place(body))
     quote = f"{status}: {said}" if said else str(status)
     wait = retry_after(headers, now=time.time() if now is None else now)
     everything = f"{kind_of(body)} {message_of(body)}"
@@ -186,6 +186,14 @@ def message_of(body: object) -> str:
         if isinstance(value, str):
             return value
     return ""
+
+
+def _with_place(body: object) -> str:
+    """The words of an error body, behind the place in the request that it complains of, if that is a tool."""
+    said, place = message_of(body), _inner(body).get("param")
+    if not isinstance(place, str) or not place.startswith("tools") or place in said:
+        return said
+    return f"{place}: {said}"
 
 
 def kind_of(body: object) -> str:
