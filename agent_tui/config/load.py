@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from agent_tui.config.lines import line_of
 from agent_tui.config.settings import Settings
 from agent_tui.protocol.data import JsonObject
 
@@ -109,11 +110,11 @@ class _Loading:
 
     def _add(self, layer: Layer, key: str, value: object, text: str) -> None:
         if key not in ELSEWHERE and not layer.tightens_only:
-            self.set_value(key, value, source=str(layer.file), file=layer.file, line=_line_of(text, key))
+            self.set_value(key, value, source=str(layer.file), file=layer.file, line=line_of(text, key))
 
     def set_value(self, key: str, value: object, *, source: str, file: Path, line: int) -> None:
         section, _, name = key.partition(".")
-        model = _section_model(section)
+        model = section_model(section)
         if model is None or name not in model.model_fields:
             self.problems.append(Problem(file, key, "is not a setting of this version; it is ignored", line))
             return
@@ -134,7 +135,8 @@ class _Loading:
         return Settings.model_validate(tables)
 
 
-def _section_model(section: str) -> type[BaseModel] | None:
+def section_model(section: str) -> type[BaseModel] | None:
+    """Give the model of a table of the settings file, None when there is no such table."""
     info = Settings.model_fields.get(section)
     model = info.annotation if info else None
     return model if isinstance(model, type) and issubclass(model, BaseModel) else None
@@ -148,12 +150,3 @@ def _flatten(data: Mapping[str, object]) -> list[tuple[str, object]]:
         else:
             flat.append((section, table))
     return flat
-
-
-def _line_of(text: str, key: str) -> int:
-    """Find the 1-based line that sets the last part of `key`, 0 when not found."""
-    name = key.rpartition(".")[2]
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.split("=")[0].strip().strip("\"'").rpartition(".")[2] == name:
-            return number
-    return 0

@@ -70,6 +70,20 @@ def config_get(key: str, directory: Path | None) -> int:
     return 0
 
 
+@config.command("set", help="Write one setting into a settings file; comments stay.")
+@click.argument("key")
+@click.argument("value")
+@click.option("--scope", type=click.Choice(["user", "project", "private"]), default="user", show_default=True)
+@DIRECTORY
+def config_set(key: str, value: str, scope: str, directory: Path | None) -> int:
+    """Change a setting."""
+    from agent_tui.subcommands.settings import set_setting
+
+    workspace = RunOptions(directory=directory).enter_directory()
+    click.echo(set_setting(key, value, scope=scope, workspace=workspace))
+    return 0
+
+
 @config.command("validate", help="Check the settings files; exit 1 when something is wrong.")
 @DIRECTORY
 def config_validate(directory: Path | None) -> int:
