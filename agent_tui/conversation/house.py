@@ -9,6 +9,7 @@ from typing import Protocol
 from agent_tui.agent.agent_types import AgentType
 from agent_tui.agent.instructions import load_instructions
 from agent_tui.conversation.person_shell import PersonShell
+from agent_tui.conversation.settings_desk import SettingsFiles
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.trust import Trust, TrustStore
 from agent_tui.protocol.errors import ToolError
@@ -43,6 +44,7 @@ class Belongings:
     skills: SkillLibrary
     agents: Callable[[], Sequence[AgentType]]
     agent_faults: Sequence[str]
+    settings: SettingsFiles
 
 
 class SessionHouse:
@@ -105,6 +107,10 @@ class SessionHouse:
 
     async def run_shell(self, command: str, *, private: bool) -> None:
         await self._inside().shell.run(command, private=private)
+
+    @property
+    def settings(self) -> SettingsFiles:
+        return self._own.settings
 
     async def skills(self) -> Listing:
         found = await asyncio.to_thread(self._own.skills.find)

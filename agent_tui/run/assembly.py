@@ -9,6 +9,7 @@ from pathlib import Path
 from agent_tui.config.paths import Paths
 from agent_tui.conversation.core import Core, Desk
 from agent_tui.conversation.house import Belongings
+from agent_tui.conversation.settings_desk import SettingsFiles
 from agent_tui.extensions.loader import load_tools
 from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.extensions.trust import TrustStore
@@ -30,6 +31,7 @@ from agent_tui.run.mcp_servers import configured, join_servers
 from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
 from agent_tui.run.opening import SessionBuilder
 from agent_tui.run.options import RunOptions
+from agent_tui.run.settings import loaded_settings
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.redact import Redactor
 from agent_tui.sessions.store import CHECKPOINTS, SessionStore
@@ -150,6 +152,30 @@ def belongings(ground: Ground, policy: Policy) -> Belongings:
         skills=ground.skills,
         agents=ground.agent_types,
         agent_faults=ground.agent_faults,
+        settings=_settings_files(ground),
+    )
+
+
+def _settings_files(ground: Ground) -> SettingsFiles:
+    """Give the settings files as the settings screen reads and writes them."""
+    options, workspace, paths = ground.options, ground.workspace, ground.paths
+
+    def trusted() -> bool:
+        verdict = TrustStore(paths.state).verdict(workspace)
+        return options.trust or verdict.accepted or verdict.trusted
+
+    def rule_problems() -> list[str]:
+        found = load_book(rule_files(paths, workspace), trusted=trusted()).problems
+        return [
+            f"{one.file}:{one.line}: {one.text}" if one.line else f"{one.file}: {one.text}" for one in found
+        ]
+
+    return SettingsFiles(
+        paths=paths,
+        workspace=workspace,
+        load=lambda is_trusted: loaded_settings(options, workspace, trusted=is_trusted),
+        trusted=trusted,
+        more_problems=rule_problems,
     )
 
 

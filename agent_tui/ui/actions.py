@@ -12,6 +12,7 @@ from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
 from agent_tui.ui.key_actions import KeyActions
 from agent_tui.ui.outside_editor import edit_outside
+from agent_tui.ui.screens.changes import ChangesScreen
 from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.help import Help
@@ -19,6 +20,7 @@ from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.rules import RulesScreen
 from agent_tui.ui.screens.trust import TrustScreen, trust_text
 from agent_tui.ui.screens.viewer import Viewer
+from agent_tui.ui.settings_open import apply_setting, settings_screen
 from agent_tui.ui.shell_lines import ShellLines
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from agent_tui.protocol.replay import ReplayBlock
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.backend import Backend
+    from agent_tui.ui.changes import Scope
     from agent_tui.ui.house import TrustView
     from agent_tui.ui.series import Series
     from agent_tui.ui.talk import DraftView
@@ -53,6 +56,7 @@ class AppActions:
 
     def work(self, job: Awaitable[None], group: str = "action") -> Worker[None]:
         """Do a job beside the screen; what goes wrong is one line."""
+
         async def guarded() -> None:
             try:
                 await job
@@ -107,6 +111,17 @@ class AppActions:
         """Show a block over the whole screen."""
         await self.ask_screen(Viewer(self._app.keys, block, self._app.palette))
 
+    async def show_changes(self, scope: Scope) -> None:
+        """Show what changed in the files, and send what is written about it."""
+        changes = self.backend.past.changes
+        first = await changes.compare(scope)
+        if not first.changes:
+            self.notice("info", f"No file differs from what it was before {first.since}.")
+            return
+        words = await self.ask_screen(ChangesScreen(self._app.keys, changes, scope, first))
+        if words:
+            self._app.driver.send(words)
+
     async def reload(self) -> None:
         """Show the conversation anew."""
         await self._show_session()
@@ -118,6 +133,17 @@ class AppActions:
     def show_trusted(self, view: TrustView) -> None:
         """Show what a trusted project runs."""
         self.notice("info", f"You trust this project's configuration. It brings:\n{trust_text(view.lines)}")
+
+    async def show_settings(self, page: str) -> None:
+        """Open the settings screen."""
+        await self.ask_screen(settings_screen(self._app, self.backend.house.settings, page))
+
+    async def setting_changed(self, key: str) -> None:
+        """Let a setting count now where it can."""
+        view = await self.backend.house.settings.look()
+        for setting in view.settings:
+            if setting.key == key:
+                apply_setting(self._app, key, setting.value)
 
     def copy_reply(self, number: int) -> None:
         """Copy the text of a reply as the model wrote it."""

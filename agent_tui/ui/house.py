@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from agent_tui.ui.configuring import SettingsDesk
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,11 @@ class House(Protocol):
 
         Its output is told to the model with the next prompt unless `private`. A cancelled caller ends it.
         """
+        ...
+
+    @property
+    def settings(self) -> SettingsDesk:
+        """The settings files."""
         ...
 
     async def skills(self) -> Listing: ...

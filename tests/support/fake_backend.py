@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.protocol.display import ChangePreview, DisplayResult, ResultContentType
+from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.events import (
     ApprovalDecided,
     ApprovalRequested,
@@ -37,8 +38,10 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall, TurnResult
 from agent_tui.toolkit.context import Ask
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
+from agent_tui.ui.configuring import SettingsDesk
+from agent_tui.ui.changes import ChangeView, Comparison, Reverted
 from agent_tui.ui.house import JobLine, Listing, TrustView
-from agent_tui.ui.past import ChangeView, MoveView, PointView
+from agent_tui.ui.past import MoveView, PointView
 from agent_tui.ui.rulings import DecisionView, LastingScope
 from agent_tui.ui.talk import DraftView, ShareView
 
@@ -85,6 +88,34 @@ def fail(error: Exception) -> Step:
     return step
 
 
+class FakeChanges:
+    """Files that differ as in `differing`; a path in `mine` asks before it is taken back."""
+
+    def __init__(self, calls: list[tuple[object, ...]]) -> None:
+        self.differing: dict[str, list[ChangeView]] = {"turn": [], "session": [], "branch": []}
+        self.mine: dict[str, str] = {}
+        self.problem = ""
+        self._calls = calls
+        self._scope = "turn"
+
+    async def compare(self, scope: str) -> Comparison:
+        if self.problem:
+            raise AgentTuiError(self.problem)
+        self._scope = scope
+        return Comparison("main (1a2b3c4)" if scope == "branch" else f"this {scope}", self.differing[scope])
+
+    async def revert(self, path: str, hunk: int | None = None, *, sure: bool = False) -> Reverted:
+        self._calls.append(("revert", path, hunk, sure))
+        if path in self.mine and not sure:
+            return Reverted(f"{path} was changed by hand.", asks=self.mine[path])
+        self.differing[self._scope] = [c for c in self.differing[self._scope] if c.path != path]
+        return Reverted(f"{path} is back.", done=True)
+
+    async def undo_revert(self) -> str:
+        self._calls.append(("undo_revert",))
+        return "It is there again."
+
+
 class FakePast:
     """A session with the prompts in `views`; what is asked of it is kept in `calls`."""
 
@@ -92,11 +123,11 @@ class FakePast:
         self.views: list[PointView] = []
         self.plan: list[ChangeView] = []
         self.redo_plan: list[ChangeView] | None = None
-        self.differing: dict[str, list[ChangeView]] = {"turn": [], "session": []}
         self.too_large: list[str] = []
         self.excerpts: dict[str, str] = {}
         self.hits: list[str] = []
         self.calls: list[tuple[object, ...]] = []
+        self.changes = FakeChanges(self.calls)
 
     async def points(self) -> Sequence[PointView]:
         return self.views
@@ -130,14 +161,6 @@ class FakePast:
     async def fork(self, entry_id: str = "") -> str:
         self.calls.append(("fork", entry_id))
         return "copy-1"
-
-    async def changes(self, scope: str) -> Sequence[ChangeView]:
-        return self.differing[scope]
-
-    async def put_back(self, scope: str, path: str) -> str:
-        self.calls.append(("put_back", scope, path))
-        self.differing[scope] = [c for c in self.differing[scope] if c.path != path]
-        return f"{path} is back."
 
     async def export(self, kind: str, path: str) -> str:
         self.calls.append(("export", kind, path))
@@ -174,6 +197,7 @@ class FakeHouse:
         self.listing = Listing((("one", "The first. With more."),), ("/x/two: has no name",))
         self.gate: asyncio.Event | None = None
         self.calls: list[tuple[object, ...]] = []
+        self.desk: SettingsDesk | None = None
 
     async def trust(self) -> TrustView:
         return self.trust_view
@@ -209,6 +233,11 @@ class FakeHouse:
             await self._backend.emit(
                 ToolFinished(display_name=name, is_error=False, output="shown", display=shown, **started)
             )
+
+    @property
+    def settings(self) -> SettingsDesk:
+        assert self.desk is not None, "the test gave no settings files"
+        return self.desk
 
     async def skills(self) -> Listing:
         return self.listing

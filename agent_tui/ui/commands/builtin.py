@@ -11,6 +11,7 @@ from agent_tui.ui.commands.house import house_commands
 from agent_tui.ui.commands.past import past_commands
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import MODE_WORDS, status_report, tools_report
+from agent_tui.ui.commands.settings import settings_commands
 from agent_tui.ui.commands.talk import talk_commands
 
 MODES = cast("tuple[ModeName, ...]", get_args(ModeName))
@@ -196,6 +197,7 @@ def builtin_commands() -> list[Command]:
             while_busy=True,
             complete=_themes,
         ),
+        *settings_commands(),
         *house_commands(),
         Command("tools", "the tools the model can call", _tools, while_busy=True),
         Command("status", "model, mode, session, sandbox", _status, while_busy=True),

@@ -12,6 +12,7 @@ from agent_tui.ui.commands.fuzzy import Match, rank
 if TYPE_CHECKING:
     from agent_tui.protocol.replay import ReplayBlock
     from agent_tui.ui.backend import Backend, ModeName
+    from agent_tui.ui.changes import Scope
     from agent_tui.ui.house import TrustView
     from agent_tui.ui.screens.picker import Choice
     from agent_tui.ui.series import Series
@@ -61,8 +62,20 @@ class CommandHost(Protocol):
         """Show what a trusted project runs."""
         ...
 
+    async def show_settings(self, page: str) -> None:
+        """Show every setting with where it comes from until it is closed; `page` may be "problems"."""
+        ...
+
+    async def setting_changed(self, key: str) -> None:
+        """Let a setting that was changed count now where it can."""
+        ...
+
     def copy_reply(self, number: int) -> None:
         """Copy the text of a reply to the clipboard; 1 is the last."""
+        ...
+
+    async def show_changes(self, scope: Scope) -> None:
+        """Show what changed in the files; what is written about it goes to the model."""
         ...
 
     async def reload(self) -> None:

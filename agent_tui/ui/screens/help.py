@@ -28,7 +28,9 @@ _TITLES = {
     "global": "Everywhere",
     "approval": "Approving calls",
     "list": "Lists",
+    "pages": "Dialogs with pages",
     "rules": "Permissions",
+    "changes": "Changes (/diff)",
     "field": "Text fields",
 }
 

@@ -1,0 +1,59 @@
+"""Opens the settings screen and lets a changed setting count at once where it can."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tui.protocol.errors import ConfigError
+from agent_tui.ui.keymap import load_keymap
+from agent_tui.ui.screens.settings.pages import IN_FORCE, PAGES
+from agent_tui.ui.screens.settings.screen import SettingsScreen
+
+if TYPE_CHECKING:
+    from agent_tui.ui.app import AgentApp
+    from agent_tui.ui.configuring import SettingsDesk
+
+
+def settings_screen(app: AgentApp, desk: SettingsDesk, page: str) -> SettingsScreen:
+    """Give the screen, on `page` if there is one of that name."""
+
+    async def changed(key: str, value: str) -> None:
+        apply_setting(app, key, value)
+
+    return SettingsScreen(
+        app.keys,
+        desk,
+        words={"ui.theme": app.shelf.names()},
+        changed=changed,
+        more_problems=own_problems(app),
+        page=page if page in PAGES else IN_FORCE,
+    )
+
+
+def apply_setting(app: AgentApp, key: str, value: str) -> None:
+    """Let a setting of the interface count now; the others count from the next start."""
+    if key != "ui.theme":
+        return
+    try:
+        theme = app.shelf.load(value)
+    except ConfigError as error:
+        app.notice("error", str(error))
+        return
+    app.chosen_theme = theme
+    app.use_theme(theme)
+
+
+def own_problems(app: AgentApp) -> list[str]:
+    """List what is wrong in the files that only the interface reads: keys and themes."""
+    found: list[str] = []
+    if app.settings.keymap_file is not None:
+        try:
+            load_keymap(app.settings.keymap_file)
+        except ConfigError as error:
+            found.append(str(error))
+    for name in app.shelf.names():
+        try:
+            app.shelf.load(name)
+        except ConfigError as error:
+            found.append(str(error))
+    return found
