@@ -113,14 +113,14 @@ class Preparer:
         if not self.tools.owns(item.call.name):
             known = [spec.name for spec in self.tools.specs()]
             return Refusal(unknown_tool(item.call.name, known), "unknown_tool")
-        refusal = self._invalid(item)
+        refusal = await self._invalid(item)
         if refusal is None and hooks and self.hooks is not None:
             refusal = await self._hooked(item, self.hooks)
         if refusal is None:
             refusal = self._needs(item)
         return refusal
 
-    def _invalid(self, item: RoundCall) -> Refusal | None:
+    async def _invalid(self, item: RoundCall) -> Refusal | None:
         """Validate the arguments; set the title."""
         name, arguments_json = item.call.name, item.call.arguments_json
         try:
@@ -129,6 +129,8 @@ class Preparer:
             return Refusal(answers.bad_json(name, arguments_json, str(error)), "invalid")
         try:
             problem = self.tools.validate(name, arguments_json)
+            if problem is None:
+                await self.tools.foresee(name, arguments_json)
             item.title = self.tools.title(name, arguments_json)
         except Exception as error:  # foreign code: what cannot be checked is not run
             problem = answers.fault(name, error)
@@ -154,7 +156,7 @@ class Preparer:
         if said.arguments_json is None or not item.hook_rewrote:
             return None
         item.call = item.call.model_copy(update={"arguments_json": said.arguments_json})
-        return self._invalid(item)
+        return await self._invalid(item)
 
     def _needs(self, item: RoundCall) -> Refusal | None:
         """Collect what the call needs and what the rules say of it."""

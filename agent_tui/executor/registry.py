@@ -133,6 +133,9 @@ class CompositeSource:
     def display_name(self, name: str) -> str:
         return self._owner(name).display_name(name)
 
+    async def foresee(self, name: str, args_json: str) -> None:
+        return await self._owner(name).foresee(name, args_json)
+
     def title(self, name: str, args_json: str) -> str:
         return self._owner(name).title(name, args_json)
 

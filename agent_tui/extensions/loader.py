@@ -47,7 +47,7 @@ def load_tools(folder: Path, *, source: str) -> LoadedTools:
     tools: list[Tool[Any]] = []
     failures: list[ToolLoadError] = []
     seen: dict[str, Path] = {}
-    for stem, path in _units(folder):
+    for stem, path in plugin_units(folder):
         try:
             found = _load_unit(stem, path, source=source)
             _refuse_twins(found, path, seen)
@@ -59,7 +59,7 @@ def load_tools(folder: Path, *, source: str) -> LoadedTools:
     return LoadedTools(tuple(tools), failures)
 
 
-def _units(folder: Path) -> Iterator[tuple[str, Path]]:
+def plugin_units(folder: Path) -> Iterator[tuple[str, Path]]:
     """Give (stem, file) of every unit, by name."""
     if not folder.is_dir():
         return
@@ -74,15 +74,18 @@ def _units(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _load_unit(stem: str, path: Path, *, source: str) -> list[Tool[Any]]:
     """Execute one file and make its tools. Raises ToolLoadError."""
-    module = _execute(stem, path, source=source)
+    module = execute_plugin(stem, path, source=source)
     classes = list(dict.fromkeys(_tool_classes(module)))
     if not classes:
         raise ToolLoadError("defines no tool: expected a subclass of Tool with a name", path=path)
     return [_instance(cls, path) for cls in classes]
 
 
-def _execute(stem: str, path: Path, *, source: str) -> ModuleType:
-    """Run the file as a module of its own, registered before it executes so that dataclasses and pydantic find it."""
+def execute_plugin(stem: str, path: Path, *, source: str) -> ModuleType:
+    """Run the file as a module of its own, registered before it executes so that dataclasses and pydantic find it.
+
+    Raises ToolLoadError.
+    """
     name = _free_module_name(f"{_MODULE_PREFIX}.{source}.{stem}", path)
     loader_type = importlib.machinery.SourceFileLoader if source == "bundled" else _SourceOnlyLoader
     spec = importlib.util.spec_from_file_location(name, path, loader=loader_type(name, str(path)))

@@ -72,6 +72,9 @@ class ToolFileSource:
     def display_name(self, name: str) -> str:
         return self._tool(name).display.display_name or name
 
+    async def foresee(self, name: str, args_json: str) -> None:
+        return None
+
     def title(self, name: str, args_json: str) -> str:
         tool = self._tool(name)
         try:

@@ -29,6 +29,7 @@ class DisplayResult(Data):
     `content` holds at most 10,000 characters, cut on a character boundary; `full_length` counts the
     characters before the cut and `full_lines` the lines, also when nothing was cut. `first_line` is the
     1-based number of the first line of CODE; 0 shows no numbers. `summary` is the one line of a collapsed panel.
+    `starts_open` shows the body at once; the person's own choice wins.
     """
 
     content: str
@@ -40,6 +41,7 @@ class DisplayResult(Data):
     path: str = ""
     first_line: int = 0
     summary: str = ""
+    starts_open: bool = False
 
 
 class ChangePreview(DisplayResult):

@@ -34,3 +34,4 @@ class ReplayBlock:
     summary: str = ""
     origin: str = ""
     record_id: str = ""
+    starts_open: bool = False

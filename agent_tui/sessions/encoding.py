@@ -20,6 +20,7 @@ _DISPLAY_DEFAULTS: dict[str, Json] = {
     "path": "",
     "first_line": 0,
     "summary": "",
+    "starts_open": False,
 }
 _OUTCOME_DEFAULTS: dict[str, Json] = {
     "display_name": "",

@@ -185,6 +185,7 @@ def tool_block(outcome: RawRecord, record_id: str, *, whole: bool = False) -> Re
         text_of(display, "summary"),
         "",
         record_id,
+        bool(display.get("starts_open")),
     )
 
 

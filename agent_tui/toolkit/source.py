@@ -48,6 +48,10 @@ class ToolSource(Protocol):
         """Give the name in the panel's header."""
         ...
 
+    async def foresee(self, name: str, args_json: str) -> None:
+        """Work out beforehand what `title` gives, where that takes time. At most a second; never raises."""
+        ...
+
     def title(self, name: str, args_json: str) -> str:
         """Give the one-line title, at most 50 characters + "...", "" when none."""
         ...

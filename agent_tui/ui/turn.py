@@ -306,4 +306,5 @@ def _body(display: DisplayResult) -> dict[str, str | int | bool]:
         "full_length": display.full_length,
         "full_lines": display.full_lines,
         "summary": display.summary,
+        "starts_open": display.starts_open,
     }

@@ -53,6 +53,9 @@ class FakeTools:
     def display_name(self, name: str) -> str:
         return name.title()
 
+    async def foresee(self, name: str, args_json: str) -> None:
+        return None
+
     def title(self, name: str, args_json: str) -> str:
         return ""
 

@@ -68,6 +68,9 @@ class McpSource:
     def display_name(self, name: str) -> str:
         return one_line(f"{self.server.spec.name}: {self._original(name)}", limit_chars=100)
 
+    async def foresee(self, name: str, args_json: str) -> None:
+        return None
+
     def title(self, name: str, args_json: str) -> str:
         arguments = _arguments(args_json)
         return cut_title(plain(" ".join(f"{key}={_short(value)}" for key, value in arguments.items())))

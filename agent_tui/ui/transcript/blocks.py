@@ -33,7 +33,7 @@ class Block:
     def __init__(self, data: ReplayBlock, stamp: int) -> None:
         self.data = data
         self.stamp = stamp
-        self.open = data.kind == "tool" and data.state == "error"
+        self.open = starts_open(data)
         self.chosen = False
         self.exact = False
         self.live = ""
@@ -43,6 +43,11 @@ class Block:
     def collapsible(self) -> bool:
         """Whether it has a head that opens and closes it."""
         return self.data.kind in COLLAPSIBLE
+
+
+def starts_open(data: ReplayBlock) -> bool:
+    """Tell whether a block is open until a person chooses: a failed call, and one whose tool asked for it."""
+    return data.kind == "tool" and (data.state == "error" or data.starts_open)
 
 
 def gap(previous: BlockKind | None, kind: BlockKind) -> int:

@@ -10,6 +10,7 @@ from textual.timer import Timer
 
 from agent_tui.protocol.replay import BlockKind, ReplayBlock
 from agent_tui.ui.palette import Palette
+from agent_tui.ui.transcript.blocks import starts_open
 from agent_tui.ui.transcript.canvas import Canvas
 from agent_tui.ui.transcript.panel import last_lines
 from agent_tui.ui.transcript.stream import ALL
@@ -72,7 +73,7 @@ class Writing(Canvas, can_focus=False):
         block = self.document.blocks[index]
         block.data = replace(block.data, **fields)  # type: ignore[arg-type]  # replace checks the names
         if not block.chosen:
-            block.open = block.data.kind == "tool" and block.data.state == "error"
+            block.open = starts_open(block.data)
         if block.data.state != "running" and block.data.text:
             block.live = ""
         self._changed(index)

@@ -1,0 +1,1 @@
+"""Extensions: Python files, installed packages and programs that add tools, commands and listeners."""
