@@ -51,6 +51,11 @@ _ENDS: dict[str, tuple[Level, str]] = {
 }
 
 
+def turn_end(stop_reason: str) -> tuple[Level, str] | None:
+    """Say why a turn ended, None where the reply says enough."""
+    return _ENDS.get(stop_reason)
+
+
 class TurnHost(Protocol):
     """What showing a turn needs of the program."""
 
@@ -274,7 +279,7 @@ class TurnView:
                 if event.prompt_returned:
                     self._host.give_back(self._prompt)
             case TurnFinished():
-                if (end := _ENDS.get(event.stop_reason)) is not None:
+                if (end := turn_end(event.stop_reason)) is not None:
                     self._host.notice(*end)
         self._host.refresh_status()
 
