@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.ui.bindings import ACTIONS, DEFAULTS, RESERVED
+from agent_tui.ui.presets import PRESETS, Preset
 
+_FUNCTION = re.compile(r"f[0-9]+")
 _NAMES = {
     "ctrl": "Ctrl",
     "alt": "Alt",
@@ -31,8 +33,10 @@ _NAMES = {
     "delete": "Del",
     "underscore": "_",
     "backslash": "\\",
-    "f1": "F1",
-    "f3": "F3",
+    "slash": "/",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "question_mark": "?",
 }
 
 
@@ -49,22 +53,42 @@ class Action:
 class Pressed:
     """What a key press came to.
 
-    `action` is the id of what to do, "" when nothing is bound; `pending` holds the keys of an unfinished chord.
+    `action` is the id of what to do, "" when nothing is bound; `pending` holds the keys of an unfinished chord;
+    `context` says where the action was found.
     """
 
     action: str = ""
     pending: str = ""
+    context: str = field(default="", compare=False)
+
+
+Overrides = Mapping[str, Mapping[str, str]]
+"""Action by key by context; "" unbinds."""
 
 
 class Keymap:
     """The bindings in force. A press is looked up in the contexts given, the first that knows it wins."""
 
-    def __init__(self, overrides: Mapping[str, Mapping[str, str]] | None = None) -> None:
-        self._bound: dict[str, dict[str, str]] = {name: dict(keys) for name, keys in DEFAULTS.items()}
-        for context, keys in (overrides or {}).items():
-            for key, action in keys.items():
-                self._bind(context, key, action)
+    def __init__(self, overrides: Overrides | None = None, *, preset: Preset = "default") -> None:
+        self._overrides: Overrides = overrides or {}
+        self.preset: Preset = preset
+        self._bound: dict[str, dict[str, str]] = {}
         self._pending = ""
+        self._build()
+
+    def _build(self) -> None:
+        self._bound = {name: dict(keys) for name, keys in DEFAULTS.items()}
+        for layer in (PRESETS[self.preset], self._overrides):
+            for context, keys in layer.items():
+                for key, action in keys.items():
+                    self._bind(context, key, action)
+        self._pending = ""
+
+    def change(self, *, overrides: Overrides | None = None, preset: Preset | None = None) -> None:
+        """Bind anew, for everything that holds this keymap; what is not given stays."""
+        self._overrides = self._overrides if overrides is None else overrides
+        self.preset = preset or self.preset
+        self._build()
 
     def _bind(self, context: str, key: str, action: str) -> None:
         if action:
@@ -82,7 +106,7 @@ class Keymap:
             chord = f"{prefix} {name}" if prefix else name
             for context in contexts:
                 if action := self._bound[context].get(chord):
-                    return Pressed(action)
+                    return Pressed(action, context=context)
             if self._begins_chord(contexts, chord):
                 self._pending = chord
                 return Pressed(pending=chord)
@@ -129,26 +153,36 @@ def spell(key: str) -> str:
 
 def _spell_one(key: str) -> str:
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
-    named = _NAMES.get(last, last.upper() if modifiers else last)
-    return "+".join([*(_NAMES[modifier] for modifier in modifiers), named])
+    named = _NAMES.get(last, last.upper() if modifiers or _FUNCTION.fullmatch(last) else last)
+    return "+".join([*(_NAMES.get(modifier, modifier) for modifier in modifiers), named])
 
 
-def load_keymap(file: Path) -> Keymap:
+def load_keymap(file: Path, *, preset: Preset = "default") -> Keymap:
+    """Read a user's `keymap.toml` over a preset. Raises ConfigError as `read_overrides` does."""
+    return Keymap(read_overrides(file), preset=preset)
+
+
+def read_overrides(file: Path) -> Overrides:
     """Read a user's `keymap.toml`: a table per context, `"key" = "action"`, and "" to unbind.
 
-    A file that does not exist gives the defaults. Raises ConfigError that names file, line and what is possible.
+    A file that does not exist gives nothing. Raises ConfigError that names file, line and what is possible.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Keymap()
+        return {}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot be read: {error}", file=file, key="keymap") from error
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"is not TOML: {error}", file=file, key="keymap") from error
-    return Keymap(_Check(file, text).overrides(tables))
+    return _Check(file, text).overrides(tables)
+
+
+def _unknown_modifier(key: str) -> bool:
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    return not last or any(modifier not in ("ctrl", "alt", "shift") for modifier in modifiers)
 
 
 class _Check:
@@ -174,7 +208,7 @@ class _Check:
         if not isinstance(value, str) or (value and value not in ACTIONS[context]):
             names = ", ".join(ACTIONS[context])
             raise self._error(context, key, f"no action {value!r}; {context} has {names}")
-        if not re.fullmatch(r"\S+( \S+)*", key):
+        if not re.fullmatch(r"\S+( \S+)*", key) or any(_unknown_modifier(one) for one in key.split(" ")):
             raise self._error(context, key, f'{key!r} is not a key; write it like "ctrl+x m"')
         return value
 

@@ -1,0 +1,1 @@
+"""Vim keys for the prompt: motions, text objects, operators."""
