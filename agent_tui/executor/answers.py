@@ -59,6 +59,11 @@ def edited_note(arguments_json: str) -> str:
     return f"[The user changed the arguments of this call before it ran: {arguments_json}]"
 
 
+def rewritten_note(arguments_json: str) -> str:
+    """Tell the model that a hook changed its arguments."""
+    return f"[A hook changed the arguments of this call before it ran: {arguments_json}]"
+
+
 def hunks_note(accepted: Sequence[int], total: int) -> str:
     """Tell the model which hunks were left out; hunks are counted from 1 for it."""
     taken = ", ".join(str(index + 1) for index in accepted)

@@ -21,6 +21,7 @@ from agent_tui.protocol.permissions import (
 
 _MAX_REVIEWS = 5
 _NEEDS_MORE = "the edited call needs more than was approved"
+_REWRITTEN = "a hook changed the arguments; these are the ones that would run"
 _CHANGED = "the file changed after the call was approved"
 
 
@@ -71,7 +72,9 @@ class Asking:
                 origin=self.recorder.origin,
                 agent_name=self.recorder.agent_name,
                 permissions=item.to_ask,
-                reason=_CHANGED if item.second_review else reason,
+                reason=_CHANGED
+                if item.second_review
+                else reason or (_REWRITTEN if item.hook_rewrote else ""),
             )
         requests = [item.request for item in items if item.request is not None]
         if not await self._written(items, requests):

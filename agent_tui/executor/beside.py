@@ -44,7 +44,7 @@ def _for_show(item: RoundCall, recorder: Recorder) -> PermissionRequest:
     refusal = PermissionDecision(
         permission_id="",
         decision=Decision.DENY,
-        decided_by=DecidedBy.HOOK if item.review is None else DecidedBy.RULE,
+        decided_by=DecidedBy.HOOK if item.review is None or item.hook_denied else DecidedBy.RULE,
         rule=RuleRef(text=reason),
     )
     return request.model_copy(update={"decided": (*request.decided, refusal)})

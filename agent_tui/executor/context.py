@@ -145,6 +145,7 @@ class ToolRoundCtx:
                 readable=item.readable,
                 needs_approval=item.foreign,
                 cwd=cwd,
+                vouched=item.hook_allows,
             )
         except Exception:  # foreign code: what cannot be decided here is decided in the second review
             return cwd

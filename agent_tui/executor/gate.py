@@ -11,6 +11,7 @@ from agent_tui.protocol.permissions import (
     PermissionRequest,
     Verdict,
 )
+from agent_tui.protocol.tools import ToolCall
 from agent_tui.sandbox.interface import Confinement
 
 
@@ -39,9 +40,20 @@ class PolicyLike(Protocol):
     """Rules, grants and the mode, as a round sees them."""
 
     def review(
-        self, *, tool: str, permissions: Sequence[Permission], readable: bool, needs_approval: bool, cwd: Path
+        self,
+        *,
+        tool: str,
+        permissions: Sequence[Permission],
+        readable: bool,
+        needs_approval: bool,
+        cwd: Path,
+        vouched: str = "",
     ) -> Review:
-        """Say what is allowed, denied or to be asked."""
+        """Say what is allowed, denied or to be asked. `vouched` is the hook that would allow the call, "" for none."""
+        ...
+
+    def blocked(self, call: ToolCall, *, title: str, reason: str) -> None:
+        """Write down that a hook did not let a call pass. Raises OSError."""
         ...
 
     def record(self, request: PermissionRequest, verdict: Verdict) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent_tui.protocol.permissions import Permission
 from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.toolkit.context import ToolContext
 
@@ -16,13 +17,15 @@ class BeforeCall:
 
     `block` is the reason not to run it, "" when there is none. `arguments_json` replaces the arguments: they are checked
     again and are what the person is shown. `context` is added to the result for the model, at most 4,096 characters.
-    `ask` is a reason to ask a person although the rules would not.
+    `ask` is a reason to ask a person although the rules would not; `allow` names who vouches for the call, which the
+    policy takes for no more than an allow rule.
     """
 
     block: str = ""
     arguments_json: str | None = None
     context: str = ""
     ask: str = ""
+    allow: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,19 @@ class ToolHooks(Protocol):
         ...
 
 
+class QuestionHooks(Protocol):
+    """Code that looks at a call a person is about to be asked about. One that raises counts as a block."""
+
+    async def asked(self, call: ToolCall, permissions: Sequence[Permission], ctx: ToolContext) -> BeforeCall:
+        """Block or allow the call in the person's place; only `block` and `allow` of the answer count."""
+        ...
+
+
 class HookChain:
-    """Several hooks as one: rewrites chain in order, contexts add up, the first block wins."""
+    """Several hooks as one: rewrites chain in order, contexts add up, the first block wins.
+
+    An allowance counts only for the arguments it was given for.
+    """
 
     def __init__(self, hooks: Sequence[ToolHooks]) -> None:
         self._hooks = tuple(hooks)
@@ -57,6 +71,7 @@ class HookChain:
         contexts: list[str] = []
         asks: list[str] = []
         rewritten: str | None = None
+        allow = ""
         for hook in self._hooks:
             said = await hook.before(call, ctx)
             if said.block:
@@ -64,10 +79,13 @@ class HookChain:
             if said.arguments_json is not None:
                 rewritten = said.arguments_json
                 call = call.model_copy(update={"arguments_json": rewritten})
+                allow = ""
+            allow = allow or said.allow
             contexts.append(said.context)
             asks.append(said.ask)
+        ask = "; ".join(filter(None, asks))
         return BeforeCall(
-            arguments_json=rewritten, context=_joined(contexts), ask="; ".join(filter(None, asks))
+            arguments_json=rewritten, context=_joined(contexts), ask=ask, allow="" if ask else allow
         )
 
     async def after(self, call: ToolCall, result: ToolResult, ctx: ToolContext) -> AfterCall:

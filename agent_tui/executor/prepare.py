@@ -1,6 +1,7 @@
 """The first two phases of a round, without side effects: what is called, with what, and what that needs."""
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import NoReturn, cast
 from agent_tui.executor import answers
 from agent_tui.executor.bounded import StopSignal, Workers
 from agent_tui.executor.gate import PolicyLike
-from agent_tui.executor.hooks import BeforeCall, ToolHooks
+from agent_tui.executor.hooks import BeforeCall, QuestionHooks, ToolHooks
 from agent_tui.executor.naming import repaired, unknown_tool
 from agent_tui.executor.state import Refusal, RoundCall
 from agent_tui.protocol.data import JsonObject
@@ -18,6 +19,8 @@ from agent_tui.protocol.permissions import Permission, PermissionKind
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.source import ToolSource
+
+_LOG = logging.getLogger(__name__)
 
 MakeContext = Callable[[str, str], ToolContext]
 
@@ -78,6 +81,7 @@ class Preparer:
     tools: ToolSource
     policy: PolicyLike
     hooks: ToolHooks | None
+    questions: QuestionHooks | None
     make_context: MakeContext
     workers: Workers
     stop: StopSignal
@@ -141,22 +145,51 @@ class Preparer:
         try:
             settled = await self.workers.run(hooks.before(item.call, item.context), stop=self.stop)
         except Exception as error:  # foreign code: a guard that fails says no
-            return Refusal(f"Blocked: a hook failed: {error}", "denied")
+            return self._blocked(item, f"a hook failed: {error}")
         said = settled.value or BeforeCall(block=answers.CANCELLED)
         if settled.how == "stopped":
             return Refusal(answers.CANCELLED, "cancelled")
         if said.block:
-            return Refusal(f"Blocked by a hook: {said.block}", "denied")
-        if said.context:
-            item.notes.append(answers.hook_note(said.context))
-        item.hook_asks = said.ask
+            return self._blocked(item, said.block)
+        item.hook_asks, item.hook_allows = said.ask, said.allow
         item.hook_rewrote = (
             said.arguments_json is not None and said.arguments_json != item.call.arguments_json
         )
+        if item.hook_rewrote:
+            item.notes.append(answers.rewritten_note(said.arguments_json or ""))
+        if said.context:
+            item.notes.append(answers.hook_note(said.context))
         if said.arguments_json is None or not item.hook_rewrote:
             return None
         item.call = item.call.model_copy(update={"arguments_json": said.arguments_json})
         return await self._invalid(item)
+
+    def _blocked(self, item: RoundCall, reason: str) -> Refusal:
+        """Answer for a hook that said no; the audit file hears of it."""
+        item.hook_denied = True
+        try:
+            self.policy.blocked(item.call, title=item.title, reason=reason)
+        except Exception:  # the answer is no already
+            _LOG.warning("a hook's block could not be written to the audit file", exc_info=True)
+        return Refusal(f"Blocked by a hook: {reason}", "denied")
+
+    async def question(self, item: RoundCall) -> Refusal | None:
+        """Let hooks answer before a person is asked; what one allows is decided anew by the rules."""
+        if self.questions is None:
+            return None
+        asked = self.questions.asked(item.call, item.asking, item.context)
+        try:
+            settled = await self.workers.run(asked, stop=self.stop)
+        except Exception as error:  # foreign code: a guard that fails says no
+            return self._blocked(item, f"a hook failed: {error}")
+        if settled.how == "stopped" or settled.value is None:
+            return Refusal(answers.CANCELLED, "cancelled")
+        if settled.value.block:
+            return self._blocked(item, settled.value.block)
+        if not settled.value.allow:
+            return None
+        item.hook_allows = settled.value.allow
+        return self._needs(item)
 
     def _needs(self, item: RoundCall) -> Refusal | None:
         """Collect what the call needs and what the rules say of it."""
@@ -185,6 +218,7 @@ class Preparer:
                 readable=item.readable,
                 needs_approval=item.foreign,
                 cwd=item.cwd,
+                vouched=item.hook_allows,
             )
         except Exception as error:  # a rule file or a command nobody foresaw: what cannot be decided is a no
             return Refusal(f"Denied: the rules could not be applied: {error}", "denied")

@@ -93,6 +93,11 @@ class Round:
         for item in open_items:
             item.may_change = foreign_before
             foreign_before = foreign_before or (not item.answered and item.may_change_files)
+        for item in open_items:
+            if not item.answered and item.asking and not self.stop.pressed:
+                refusal = await self.preparer.question(item)
+                if refusal is not None:
+                    await self.recorder.refuse(item, refusal)
         asked = [item for item in open_items if not item.answered and item.asking]
         if asked and not self.stop.pressed:
             fresh = [item for item in items if item.call.call_id not in self.known]

@@ -6,7 +6,7 @@ from agent_tui.executor.ask import Asking
 from agent_tui.executor.bounded import StopSignal, Workers
 from agent_tui.executor.context import ToolRoundCtx
 from agent_tui.executor.gate import PolicyLike
-from agent_tui.executor.hooks import ToolHooks
+from agent_tui.executor.hooks import QuestionHooks, ToolHooks
 from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.prepare import MakeContext, Preparer, unique_ids
 from agent_tui.executor.preview import PREVIEW_LIMIT_S, Previewer
@@ -40,6 +40,7 @@ class Rounds:
         make_context: MakeContext,
         executor: ToolRoundExecutor | None = None,
         hooks: ToolHooks | None = None,
+        questions: QuestionHooks | None = None,
         origin: str = "",
         agent_name: str = "",
         locks: PathLocks | None = None,
@@ -53,6 +54,7 @@ class Rounds:
         self.sink = sink
         self.executor = executor or ParallelToolRoundExecutor()
         self.hooks = hooks
+        self.questions = questions
         self._make_context = make_context
         self._origin = origin
         self._agent_name = agent_name or origin
@@ -98,6 +100,7 @@ class Rounds:
             tools=self.tools,
             policy=self.policy,
             hooks=self.hooks,
+            questions=self.questions,
             make_context=self._make_context,
             workers=self._workers,
             stop=stop,

@@ -45,6 +45,8 @@ class RoundCall:
     cwd: Path = Path()
     review: Review | None = None
     hook_asks: str = ""
+    hook_allows: str = ""
+    hook_denied: bool = False
     hook_rewrote: bool = False
     preview: DisplayResult | None = None
     request: PermissionRequest | None = None

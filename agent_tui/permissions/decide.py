@@ -56,7 +56,8 @@ class Judge:
     """Decides needs for one mode and one strength of the sandbox.
 
     `rules` gives the rules of one list, grants included. `broken` says that a rule file could not be read: then
-    nothing is allowed without a person. `approval` says whether the tool's calls must be asked for.
+    nothing is allowed without a person. `approval` says whether the tool's calls must be asked for. `vouched` names the
+    hook that would allow the call, "" for none.
     """
 
     matcher: Matcher
@@ -65,6 +66,7 @@ class Judge:
     strength: Strength
     broken: str = ""
     approval: bool = False
+    vouched: str = ""
 
     def decide(self, need: Need) -> Ruling:
         """Answer one need; ASK when only a person can."""
@@ -82,7 +84,10 @@ class Judge:
         allowed = self.matcher.first(self._allow_rules(need), need.subject) if need.lasting else None
         if allowed is not None:
             return Ruling(Decision.ALLOW, DecidedBy.RULE, allowed.ref)
-        return self._by_default(need)
+        ruling = self._by_default(need)
+        if ruling.decision is Decision.ASK and self.vouched and need.lasting and not _is_high(need):
+            return Ruling(Decision.ALLOW, DecidedBy.HOOK, RuleRef(text=f"hook: {self.vouched}"))
+        return ruling
 
     def _denied(self, need: Need) -> Ruling | None:
         if need.own:
@@ -143,6 +148,10 @@ class Judge:
     def _may_write(self, need: Need) -> bool:
         """A command's own writes run unasked only where the sandbox holds them."""
         return need.subject.tool.casefold() != "bash" or self.strength is Strength.STRONG
+
+
+def _is_high(need: Need) -> bool:
+    return need.permission.risk is Risk.HIGH
 
 
 def _ask(rule: RuleRef) -> Ruling:

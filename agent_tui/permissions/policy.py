@@ -1,5 +1,6 @@
 """The one place that answers whether a call may run."""
 
+import hashlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from agent_tui.protocol.permissions import (
     Scope,
     Verdict,
 )
+from agent_tui.protocol.tools import ToolCall
 from agent_tui.sandbox.interface import Confinement, Strength
 
 MAX_GRANTS_A_CALL = 5
@@ -100,13 +102,28 @@ class Policy:
         self._count = 0
 
     def review(
-        self, *, tool: str, permissions: Sequence[Permission], readable: bool, needs_approval: bool, cwd: Path
+        self,
+        *,
+        tool: str,
+        permissions: Sequence[Permission],
+        readable: bool,
+        needs_approval: bool,
+        cwd: Path,
+        vouched: str = "",
     ) -> CallReview:
-        """Decide what can be decided without a person and write down what was decided for good."""
+        """Decide what can be decided without a person and write down what was decided for good.
+
+        `vouched` names the hook that would allow the call: it counts for no more than an allow rule of the project.
+        """
         review = self.evaluate(
-            tool=tool, permissions=permissions, readable=readable, needs_approval=needs_approval, cwd=cwd
+            tool=tool,
+            permissions=permissions,
+            readable=readable,
+            needs_approval=needs_approval,
+            cwd=cwd,
+            vouched=vouched,
         )
-        if review.asking:
+        if review.asking and not vouched:
             return review
         try:
             self._audit.write(self._settled(tool, review))
@@ -115,16 +132,23 @@ class Policy:
         return review
 
     def evaluate(
-        self, *, tool: str, permissions: Sequence[Permission], readable: bool, needs_approval: bool, cwd: Path
+        self,
+        *,
+        tool: str,
+        permissions: Sequence[Permission],
+        readable: bool,
+        needs_approval: bool,
+        cwd: Path,
+        vouched: str = "",
     ) -> CallReview:
         """Do what `review` does without writing anything down."""
         declared = permissions or self._implied(tool, readable=readable, needs_approval=needs_approval)
         needs, parts = self._expander.expand(tool, declared, cwd)
-        judge = self._judge(needs_approval)
+        judge = self._judge(needs_approval, vouched)
         rulings = [judge.decide(need) for need in needs]
         return self._assemble(needs, rulings, parts)
 
-    def _judge(self, needs_approval: bool) -> Judge:
+    def _judge(self, needs_approval: bool, vouched: str = "") -> Judge:
         rules = {effect: self.rules_of(effect) for effect in Decision}
         return Judge(
             matcher=self._matcher,
@@ -133,6 +157,7 @@ class Policy:
             strength=self._strength(),
             broken=self._broken(),
             approval=needs_approval,
+            vouched=vouched,
         )
 
     def _broken(self) -> str:
@@ -249,6 +274,20 @@ class Policy:
             recent.permission, decision, tool=recent.tool, source=f"{recent.tool}: {recent.title}"
         )
 
+    def blocked(self, call: ToolCall, *, title: str, reason: str) -> None:
+        """Write down that a hook did not let a call pass. Raises OSError."""
+        permission = Permission(id="hook", kind=PermissionKind.TOOL, target=title or call.name)
+        decision = PermissionDecision(
+            permission_id="hook",
+            decision=Decision.DENY,
+            decided_by=DecidedBy.HOOK,
+            rule=RuleRef(text=f"hook: {reason}"),
+        )
+        line = self._line(call.name, permission, decision)
+        digest = hashlib.sha256(call.arguments_json.encode()).hexdigest()
+        self._audit.write([replace(line, call_id=call.call_id, args_sha256=digest)])
+        self._remember(call.name, title, permission, decision)
+
     def confinement(self, request: PermissionRequest, verdict: Verdict) -> Confinement:
         """Say what an approved call may touch."""
         return confine_request(request, verdict, project=self._places.project)
@@ -261,6 +300,8 @@ class Policy:
         """Give the lines for a call that needed no person; plain reads of the project are not worth one."""
         by_id = {permission.id: permission for permission in review.permissions}
         worth = [d for d in review.decided if d.decision is Decision.DENY or not _is_built_in(d.rule)]
+        if review.asking:  # what rules decided of it is written down once the rest is answered
+            worth = [d for d in worth if d.decided_by is DecidedBy.HOOK]
         for decision in worth:
             self._remember(tool, "", by_id[decision.permission_id], decision)
         return [self._line(tool, by_id[decision.permission_id], decision) for decision in worth]

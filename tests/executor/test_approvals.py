@@ -413,7 +413,9 @@ async def test_item_31_rewritten_arguments_are_checked_shown_and_run(workspace: 
     (request,) = world.approver.requests
     assert (request.title, request.arguments_json) == ("b", '{"path": "b", "text": "hook"}')
     assert (workspace / "b").read_text() == "hook"
-    assert output(batch, "c0") == "wrote b\n\nbe brief"
+    rewritten = '[A hook changed the arguments of this call before it ran: {"path": "b", "text": "hook"}]'
+    assert output(batch, "c0") == f"wrote b\n\n{rewritten}\n\nbe brief"
+    assert request.reason.startswith("a hook changed the arguments")
 
 
 @pytest.mark.parametrize("rewritten", ["{", '{"path": 3}'])
@@ -466,7 +468,8 @@ async def test_x13_of_several_hooks_rewrites_chain_and_the_first_block_wins(work
     batch = await world.run(call("c0", path="a"), call("c1", path="a"))
 
     assert second.saw[0] == 'before c0 {"path": "b"}'
-    assert output(batch, "c0") == "changed\n\none\ntwo"
+    assert output(batch, "c0").startswith("changed\n\n[A hook changed the arguments")
+    assert output(batch, "c0").endswith("\n\none\ntwo")
     assert output(batch, "c1") == "Blocked by a hook: first"
 
 

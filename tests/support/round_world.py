@@ -55,17 +55,27 @@ class FakePolicy:
         self.audit_fails = audit_fails
         self.grants: set[str] = set()
         self.recorded: list[tuple[PermissionRequest, Verdict]] = []
+        self.blocks: list[tuple[str, str]] = []
         self.reviewed: list[tuple[str, Path]] = []
 
     def review(
-        self, *, tool: str, permissions: Sequence[Permission], readable: bool, needs_approval: bool, cwd: Path
+        self,
+        *,
+        tool: str,
+        permissions: Sequence[Permission],
+        readable: bool,
+        needs_approval: bool,
+        cwd: Path,
+        vouched: str = "",
     ) -> FakeReview:
         self.reviewed.append((tool, cwd))
         if tool in self.deny:
             return FakeReview(
                 tuple(permissions), denial=f"Permission denied for tool {tool} by rule deny {tool}"
             )
-        asking = tuple(p for p in permissions if not self._granted(tool, p))
+        asking = tuple(
+            p for p in permissions if not self._granted(tool, p) and not (vouched and p.risk is not Risk.HIGH)
+        )
         decided = tuple(
             PermissionDecision(permission_id=p.id, decision=Decision.ALLOW, decided_by=DecidedBy.RULE)
             for p in permissions
@@ -77,6 +87,9 @@ class FakePolicy:
         if permission.kind is PermissionKind.READ:
             return permission.pattern in self.grants or not permission.target.startswith("/outside")
         return tool in self.allow or permission.pattern in self.grants
+
+    def blocked(self, call: ToolCall, *, title: str, reason: str) -> None:
+        self.blocks.append((call.call_id, reason))
 
     def record(self, request: PermissionRequest, verdict: Verdict) -> None:
         if self.audit_fails:

@@ -72,10 +72,22 @@ class WatchedPolicy(Policy):
     said: dict[tuple[str, tuple[str, ...]], CallReview]
 
     def review(
-        self, *, tool: str, permissions: Sequence[Permission], readable: bool, needs_approval: bool, cwd: Path
+        self,
+        *,
+        tool: str,
+        permissions: Sequence[Permission],
+        readable: bool,
+        needs_approval: bool,
+        cwd: Path,
+        vouched: str = "",
     ) -> CallReview:
         review = super().review(
-            tool=tool, permissions=permissions, readable=readable, needs_approval=needs_approval, cwd=cwd
+            tool=tool,
+            permissions=permissions,
+            readable=readable,
+            needs_approval=needs_approval,
+            cwd=cwd,
+            vouched=vouched,
         )
         self.said[tool, tuple(p.target for p in permissions)] = review
         return review
