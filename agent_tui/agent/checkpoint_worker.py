@@ -54,13 +54,16 @@ class _Worker:
                 return self._restore(request)
             case "compare":
                 return self._compare(text_of(request, "tree"), text_of(request, "other"))
+            case "mix":
+                return self._mix(request)
             case _:
                 return {"error": "unknown request"}
 
     def _take(self, since: str) -> RawRecord:
         before = self._last
-        if before is None and since and (stored := self._state.tree(since)) is not None:
-            before = (since, stored)
+        if since and (before is None or before[0] != since):  # a look in between is no checkpoint
+            stored = self._state.tree(since)
+            before = before if stored is None else (since, stored)
         name, tree = self._state.read()
         self._last = (name, tree)
         changed: list[str] = []
@@ -110,6 +113,39 @@ class _Worker:
         paths = sorted({*one.entries, *two.entries})
         found = [Difference(p, one.entries.get(p), two.entries.get(p)) for p in paths]
         return {"lost": False, "differences": [_shown(d) for d in found if d.now != d.then]}
+
+    def _mix(self, request: RawRecord) -> RawRecord:
+        """Store the tree `tree` with `paths` as they are in `other` and with `files` in the place of what is there."""
+        one = self._state.tree(text_of(request, "tree"))
+        paths = _strings(request.get("paths"))
+        two = self._state.tree(text_of(request, "other")) if paths else Tree()
+        if one is None or two is None:
+            return {"lost": True}
+        mixed = Tree(dict(one.entries), at_ns=one.at_ns)
+        for path in paths:
+            _put(mixed, path, two.entries.get(path))
+        covered = set(one.uncovered)
+        for path, values in as_object(request.get("files")).items():
+            if path not in covered:
+                _put(mixed, path, _wanted(as_object(values), one.entries.get(path)))
+        return {"tree": self._state.keep(mixed)}
+
+
+def _put(tree: Tree, path: str, entry: Entry | None) -> None:
+    if entry is None:
+        tree.entries.pop(path, None)
+    else:
+        tree.entries[path] = entry
+
+
+def _wanted(values: RawRecord, now: Entry | None) -> Entry | None:
+    """Read an entry; of its mode only the right to execute counts, as git has it, where the file is there."""
+    kind, mode, ref = text_of(values, "kind"), values.get("mode"), text_of(values, "ref")
+    if not kind or not isinstance(mode, int):
+        return None
+    if now is not None and kind == now.kind and (now.mode ^ mode) & 0o100 == 0:
+        mode = now.mode
+    return Entry(kind, mode, ref)
 
 
 def _shown(difference: Difference) -> RawRecord:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -16,6 +16,7 @@ from agent_tui.sessions.encoding import as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
 from agent_tui.sessions.packs import PackedBlobs
 from agent_tui.sessions.store import project_folder
+from agent_tui.sessions.trees import FILE, LINK
 
 TIMEOUT_S = 600.0
 _ANSWER_LIMIT_BYTES = 256 * 1024 * 1024
@@ -51,6 +52,15 @@ class FileChange:
     conflict: str = ""
     now_mode: int = 0
     then_mode: int = 0
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file holds, or where a link leads. Of `mode` only the right to execute counts where a file is there."""
+
+    data: bytes
+    mode: int = 0o644
+    is_link: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,39 @@ class Checkpoints:
         """Say how `other` (then) differs from `tree` (now). Raises CheckpointError."""
         answer = await self._ask({"op": "compare", "tree": tree, "other": other})
         return await asyncio.to_thread(self._changes, answer)
+
+    async def mix(
+        self,
+        tree: str,
+        *,
+        other: str = "",
+        paths: Collection[str] = (),
+        contents: Mapping[str, Content | None] | None = None,
+    ) -> str:
+        """Give `tree` with `paths` as they are in `other` and with `contents` (None: no file) in their places.
+
+        Nothing on disk changes. Raises CheckpointError.
+        """
+        stored = await asyncio.to_thread(self._stored, contents or {})
+        answer = await self._ask(
+            {"op": "mix", "tree": tree, "other": other, "paths": [*sorted(paths)], "files": stored}
+        )
+        return text_of(answer, "tree")
+
+    def _stored(self, contents: Mapping[str, Content | None]) -> RawRecord:
+        files: RawRecord = {}
+        try:
+            for path, content in contents.items():
+                files[path] = None if content is None else self._stored_one(content)
+            self._blobs.flush()
+        except OSError as error:
+            raise CheckpointError(f"The files could not be kept: {error.strerror or error}") from error
+        return files
+
+    def _stored_one(self, content: Content) -> Json:
+        if content.is_link:
+            return {"kind": LINK, "mode": 0, "ref": os.fsdecode(content.data)}
+        return {"kind": FILE, "mode": content.mode, "ref": self._blobs.put_bytes(content.data)}
 
     async def put_back(
         self,

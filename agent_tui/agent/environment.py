@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from agent_tui.agent.git import git_output
+from agent_tui.agent.git import GuardedGit
 from agent_tui.agent.instructions import Instructions, load_instructions
 from agent_tui.agent.notes import ENVIRONMENT_OPEN
-from agent_tui.sandbox.interface import Sandbox, Strength
+from agent_tui.sandbox.interface import Sandbox
 
 _MAX_STATUS_LINES = 40
 _ENVIRONMENT_CLOSE = "</environment>"
@@ -19,7 +19,7 @@ class Surroundings:
     """Describes the workspace; call it for the text of the first message.
 
     Git is asked only in the read-only sandbox, or without one when `trusted`: its configuration can name programs that
-    it runs. `instructions` and their notices are there after the first call.
+    it runs. `instructions` and their notices are there after the first call; `git` asks git in the same way.
     """
 
     def __init__(
@@ -32,8 +32,7 @@ class Surroundings:
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         self._workspace = workspace
-        self._sandbox = sandbox
-        self._trusted = trusted
+        self.git = GuardedGit(workspace, sandbox=sandbox, trusted=trusted)
         self._user_files = tuple(user_files)
         self._now = now
         self.instructions: Instructions | None = None
@@ -53,21 +52,14 @@ class Surroundings:
         return f"{text}\n\n{self.instructions.text}" if self.instructions.text else text
 
     async def _git(self) -> str:
-        if not _in_work_tree(self._workspace):
+        if not self.git.in_work_tree:
             return "Git: not a repository"
-        sandbox = self._sandbox
-        confined = (
-            sandbox is not None and await asyncio.to_thread(lambda: sandbox.strength) is Strength.STRONG
-        )
-        if not confined and not self._trusted:
+        if not await self.git.may_run():
             return "Git: a repository (its state was not read)"
-        arguments = ("status", "--porcelain=v1", "--branch", "--untracked-files=normal")
-        status = await git_output(self._workspace, arguments, sandbox=sandbox if confined else None)
-        return "Git: a repository (its state could not be read)" if status is None else _git_text(status)
-
-
-def _in_work_tree(folder: Path) -> bool:
-    return any((place / ".git").exists() for place in (folder, *folder.parents))
+        status = await self.git.output("status", "--porcelain=v1", "--branch", "--untracked-files=normal")
+        if status is None:
+            return "Git: a repository (its state could not be read)"
+        return _git_text(status.decode("utf-8", "replace"))
 
 
 def _git_text(status: str) -> str:

@@ -129,6 +129,10 @@ class FileState:
         """Give a stored tree."""
         return self._trees.get(name)
 
+    def keep(self, tree: Tree) -> str:
+        """Store a tree that was not read and give its id. Raises OSError."""
+        return self._trees.put(tree)
+
     def differences(
         self, now: Tree, then: Tree, last: Tree | None, doubtful: Collection[str] = ()
     ) -> list[Difference]:

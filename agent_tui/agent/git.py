@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_tui.protocol.errors import SandboxError
-from agent_tui.sandbox.interface import Confinement, Launch, Profile, Sandbox
+from agent_tui.sandbox.interface import Confinement, Launch, Profile, Sandbox, Strength
 from agent_tui.toolkit.programs import find_program
 
 TIMEOUT_S = 2.0
@@ -16,10 +16,62 @@ _LIMIT_BYTES = 64 * 1024
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
 
 
-async def git_output(workspace: Path, arguments: Sequence[str], *, sandbox: Sandbox | None) -> str | None:
-    """Run git in `workspace`, confined by `sandbox` when given; None when it fails or takes over 2 seconds.
+class GuardedGit:
+    """Git in one workspace: in the read-only sandbox, or without one where the person trusts the project."""
 
-    At most 64 KiB of output are read; the rest is cut.
+    def __init__(self, workspace: Path, *, sandbox: Sandbox | None = None, trusted: bool = False) -> None:
+        self.workspace = workspace
+        self._sandbox = sandbox
+        self._trusted = trusted
+
+    @property
+    def in_work_tree(self) -> bool:
+        """Whether the workspace lies in a repository."""
+        return any((place / ".git").exists() for place in (self.workspace, *self.workspace.parents))
+
+    async def may_run(self) -> bool:
+        """Tell whether git may be asked at all: a repository's configuration can name programs that git runs."""
+        return self._trusted or await self._confining() is not None
+
+    async def output(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        limit_bytes: int = _LIMIT_BYTES,
+        timeout_s: float = TIMEOUT_S,
+    ) -> bytes | None:
+        """Run git; None when it may not run, fails or takes too long. More than `limit_bytes` is cut."""
+        sandbox = await self._confining()
+        if sandbox is None and not self._trusted:
+            return None
+        return await git_bytes(
+            self.workspace,
+            arguments,
+            sandbox=sandbox,
+            stdin=stdin,
+            limit_bytes=limit_bytes,
+            timeout_s=timeout_s,
+        )
+
+    async def _confining(self) -> Sandbox | None:
+        sandbox = self._sandbox
+        if sandbox is None:
+            return None
+        return sandbox if await asyncio.to_thread(lambda: sandbox.strength) is Strength.STRONG else None
+
+
+async def git_bytes(
+    workspace: Path,
+    arguments: Sequence[str],
+    *,
+    sandbox: Sandbox | None,
+    stdin: bytes = b"",
+    limit_bytes: int = _LIMIT_BYTES,
+    timeout_s: float = TIMEOUT_S,
+) -> bytes | None:
+    """Run git in `workspace`, confined by `sandbox` when given; None when it fails or takes over `timeout_s`.
+
+    At most `limit_bytes` of output are read; the rest is cut.
     """
     git = await asyncio.to_thread(lambda: find_program("git", outside=workspace))
     if git is None:
@@ -30,7 +82,7 @@ async def git_output(workspace: Path, arguments: Sequence[str], *, sandbox: Sand
         if sandbox is not None:
             confinement = Confinement(profile=Profile.READ_ONLY)
             launch = sandbox.launch(argv, cwd=workspace, confinement=confinement, env=launch.env)
-        return await _run(launch)
+        return await _run(launch, stdin, limit_bytes, timeout_s)
     except (OSError, TimeoutError, SandboxError):
         return None
 
@@ -43,15 +95,16 @@ def _environment() -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_PAGER": "cat",
+        "GIT_NO_LAZY_FETCH": "1",
         "AGENT_TUI_CHILD": "1",
     }
 
 
-async def _run(launch: Launch) -> str | None:
+async def _run(launch: Launch, stdin: bytes, limit_bytes: int, timeout_s: float) -> bytes | None:
     try:
         process = await asyncio.create_subprocess_exec(
             *launch.argv,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             cwd=launch.cwd,
@@ -62,17 +115,33 @@ async def _run(launch: Launch) -> str | None:
     finally:
         for descriptor in launch.close_after:
             os.close(descriptor)
-    output = b""
+    parts: list[bytes] = []
+    left = limit_bytes
     try:
-        async with asyncio.timeout(TIMEOUT_S):
+        async with asyncio.timeout(timeout_s), asyncio.TaskGroup() as group:
+            if process.stdin is not None:
+                group.create_task(_feed(process.stdin, stdin))
             if process.stdout is not None:
-                while len(output) < _LIMIT_BYTES and (part := await process.stdout.read(_LIMIT_BYTES)):
-                    output += part
-            if len(output) < _LIMIT_BYTES and await process.wait():
+                while left > 0 and (part := await process.stdout.read(min(left, _LIMIT_BYTES))):
+                    parts.append(part)
+                    left -= len(part)
+            if left > 0 and await process.wait():
                 return None
+            _end(process)
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-    return output.decode("utf-8", "replace")
+        _end(process)
+        await process.wait()
+    return b"".join(parts)
+
+
+async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
+    with contextlib.suppress(ConnectionError):  # it ended before it read all
+        pipe.write(data)
+        await pipe.drain()
+        pipe.close()
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

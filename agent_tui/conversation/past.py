@@ -5,37 +5,22 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
-from typing import Protocol
 
-from agent_tui.agent.checkpoints import Checkpoints, FileChange
 from agent_tui.agent.rewind import Rewind, Rewound
+from agent_tui.conversation.changes import Opened, SessionChanges, views
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.sessions.export import to_html, to_markdown
 from agent_tui.sessions.frames import Frames, RawRecord, active_path, dumps, text_of
 from agent_tui.sessions.info import info_of
 from agent_tui.sessions.replay import blocks_of
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.sessions.tree import RESTORED, TreePoint, branch_end, files_before, first_files, last_files
-from agent_tui.toolkit.diffing import changes
-from agent_tui.toolkit.encoding import detect
-from agent_tui.toolkit.git_diff import Side, file_diff
-from agent_tui.toolkit.lines import split_lines
-from agent_tui.ui.past import ChangeView, MoveView, PointView, Scope
+from agent_tui.sessions.tree import TreePoint, branch_end
+from agent_tui.ui.changes import ChangeView
+from agent_tui.ui.past import MoveView, PointView
 
 _EXCERPT_CHARS = 600
 _EXCERPT_BLOCKS = 6
 _FORMATS = ("md", "html", "json")
-NOTHING_KEPT = "Nothing of this session has changed a file yet."
-
-
-class Opened(Protocol):
-    """What the way back needs of an open session."""
-
-    @property
-    def record(self) -> Session: ...
-
-    @property
-    def checkpoints(self) -> Checkpoints | None: ...
 
 
 class SessionPast:
@@ -53,6 +38,11 @@ class SessionPast:
         self._store = store
         self._opened = opened
         self._reload = reload
+        self._changes = SessionChanges(workspace=workspace, opened=opened, reload=reload)
+
+    @property
+    def changes(self) -> SessionChanges:
+        return self._changes
 
     async def points(self) -> Sequence[PointView]:
         found = await asyncio.to_thread(self._rewind().points)
@@ -67,11 +57,11 @@ class SessionPast:
         return list(names)
 
     async def preview(self, entry_id: str) -> Sequence[ChangeView]:
-        return await _views(await self._rewind().preview(entry_id))
+        return await views(await self._rewind().preview(entry_id))
 
     async def preview_redo(self) -> Sequence[ChangeView] | None:
         plan = await self._rewind().preview_redo()
-        return None if plan is None else await _views(plan)
+        return None if plan is None else await views(plan)
 
     async def rewind(
         self, entry_id: str, *, conversation: bool = True, files: bool = True, allowed: Collection[str] = ()
@@ -109,24 +99,6 @@ class SessionPast:
         except OSError as error:
             raise AgentTuiError(f"The copy cannot be written: {error.strerror or error}") from error
 
-    async def changes(self, scope: Scope) -> Sequence[ChangeView]:
-        checkpoints = self._checkpoints()
-        then = await self._tree(scope)
-        now = await checkpoints.take()
-        return await _views(await checkpoints.compare(then, now.tree))
-
-    async def put_back(self, scope: Scope, path: str) -> str:
-        checkpoints = self._checkpoints()
-        then = await self._tree(scope)
-        done = await checkpoints.put_back(then, allowed=[path], only=[path])
-        if done.left:
-            return f"{path} stays as it is: {done.left[0][1]}."
-        await self._opened().record.checkpoint(
-            {"tree": done.tree, "label": RESTORED, "changed": [*done.changed]}
-        )
-        await self._reload(f"The person put {path} back to what it was before this {scope}.")
-        return f"{path} is as it was before this {scope}." if done.changed else f"{path} did not differ."
-
     async def export(self, kind: str, path: str) -> str:
         chosen = (kind or "md").lower().replace("markdown", "md").replace("jsonl", "json")
         if chosen not in _FORMATS:
@@ -152,12 +124,6 @@ class SessionPast:
         opened = self._opened()
         return Rewind(opened.record, opened.checkpoints)
 
-    def _checkpoints(self) -> Checkpoints:
-        checkpoints = self._opened().checkpoints
-        if checkpoints is None:
-            raise AgentTuiError("This session keeps no checkpoints.")
-        return checkpoints
-
     async def _records(self) -> Sequence[RawRecord]:
         return await asyncio.to_thread(self._opened().record.records)
 
@@ -166,19 +132,6 @@ class SessionPast:
         if point is None:
             raise AgentTuiError(f"There is no prompt {entry_id!r} in this session.")
         return point
-
-    async def _tree(self, scope: Scope) -> str:
-        """Give the tree of the files before the last turn, or before the first change of the session."""
-        records = await self._records()
-        if scope == "session":
-            tree = first_files(records)
-        else:
-            last = next((p for p in reversed(self._rewind().points()) if p.active), None)
-            tree = files_before(records, last.entry_id) if last else None
-            tree = tree or last_files(records)
-        if not tree:
-            raise AgentTuiError(NOTHING_KEPT)
-        return tree
 
     async def _moved(self, done: Rewound, prompt: str) -> MoveView:
         files = done.files
@@ -224,28 +177,3 @@ class SessionPast:
             for block in blocks[-_EXCERPT_BLOCKS:]
         ]
         return "\n".join(lines)
-
-
-async def _views(found: Sequence[FileChange]) -> list[ChangeView]:
-    return await asyncio.to_thread(lambda: [_view(change) for change in found])
-
-
-def _view(change: FileChange) -> ChangeView:
-    """Show a change as a diff from `now` to `then`."""
-    old, new = (
-        _side(change.path, change.now, change.now_mode),
-        _side(change.path, change.then, change.then_mode),
-    )
-    blocks = changes(old.lines, new.lines) if old.lines is not None and new.lines is not None else []
-    diff = file_diff(old, new, blocks)
-    return ChangeView(change.path, diff.text, diff.added, diff.removed, change.conflict)
-
-
-def _side(name: str, data: bytes | None, mode: int) -> Side:
-    if data is None:
-        return Side(name, [], None)
-    encoding = detect(data) if data else None
-    if data and encoding is None:
-        return Side(name, None, mode)
-    text = encoding.decode(data) if encoding else ""
-    return Side(name, split_lines(text), mode)

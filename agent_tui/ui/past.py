@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
-Scope = Literal["turn", "session"]
+from agent_tui.ui.changes import Changes, ChangeView
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,6 @@ class PointView:
 
 
 @dataclass(frozen=True)
-class ChangeView:
-    """How a file would change, or did. `diff` is a git-style diff; `conflict` says why it is not done unasked."""
-
-    path: str
-    diff: str
-    added: int = 0
-    removed: int = 0
-    conflict: str = ""
-
-
-@dataclass(frozen=True)
 class MoveView:
     """What a move came to. `said` is a sentence; `prompt` the text of the prompt that was taken back; `conversation`
     says that the conversation is another one now."""
@@ -45,6 +34,11 @@ class MoveView:
 
 class Past(Protocol):
     """The way back of the open session. All methods but `points` may raise AgentTuiError; then nothing was moved."""
+
+    @property
+    def changes(self) -> Changes:
+        """What changed in the files."""
+        ...
 
     async def points(self) -> Sequence[PointView]:
         """List the prompts of all branches, in the order they were said."""
@@ -82,14 +76,6 @@ class Past(Protocol):
 
     async def fork(self, entry_id: str = "") -> str:
         """Copy the session, whole or up to before a prompt; give the id of the copy, which is not opened."""
-        ...
-
-    async def changes(self, scope: Scope) -> Sequence[ChangeView]:
-        """Compare the files now with those before the last turn, or before the session's first change."""
-        ...
-
-    async def put_back(self, scope: Scope, path: str) -> str:
-        """Make one file as it was then; give a sentence."""
         ...
 
     async def export(self, kind: str, path: str) -> str:

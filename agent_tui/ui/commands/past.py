@@ -6,8 +6,9 @@ import time
 from collections.abc import Sequence
 
 from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.ui.changes import SCOPES, ChangeView
 from agent_tui.ui.commands.registry import Command, CommandHost
-from agent_tui.ui.past import ChangeView, MoveView, PointView, Scope
+from agent_tui.ui.past import MoveView, PointView
 from agent_tui.ui.screens.picker import Choice
 
 _SHOWN_NAMES = 8
@@ -146,29 +147,11 @@ async def _fork(host: CommandHost, args: str) -> None:
 
 
 async def _diff(host: CommandHost, args: str) -> None:
-    scope: Scope = "session" if args == "session" else "turn"
-    if args not in ("", "turn", "session"):
-        host.notice("warning", "Write /diff turn or /diff session.")
-        return
-    while changes := await host.backend.past.changes(scope):
-        total = f"+{sum(c.added for c in changes)} -{sum(c.removed for c in changes)}"
-        files = [Choice(f"/{c.path}", c.path, f"+{c.added} -{c.removed}") for c in changes]
-        chosen = await host.pick(
-            f"Changes of this {scope}", [Choice("", "All files", f"{_files(len(changes))} · {total}"), *files]
-        )
-        if chosen is None:
+    for scope in SCOPES:
+        if (args or "turn") == scope:
+            await host.show_changes(scope)
             return
-        await _show_diff(host, scope, [c for c in changes if chosen in ("", f"/{c.path}")])
-    host.notice("info", f"No file differs from what it was before this {scope}.")
-
-
-async def _show_diff(host: CommandHost, scope: Scope, changes: Sequence[ChangeView]) -> None:
-    await host.view(_block(f"Changes of this {scope}", changes))
-    if len(changes) == 1:
-        path = changes[0].path
-        what = await host.pick(path, [Choice("keep", "Keep it"), Choice("back", "Put this file back")])
-        if what == "back":
-            host.notice("info", await host.backend.past.put_back(scope, path))
+    host.notice("warning", f"There is no /diff {args}; write /diff turn, /diff session or /diff branch.")
 
 
 async def _export(host: CommandHost, args: str) -> None:
@@ -186,7 +169,7 @@ async def _pending(host: CommandHost, _args: str) -> None:
 
 
 async def _scopes(_host: CommandHost, _typed: str) -> Sequence[str]:
-    return ("turn", "session")
+    return SCOPES
 
 
 async def _formats(_host: CommandHost, _typed: str) -> Sequence[str]:
@@ -210,10 +193,11 @@ def past_commands() -> list[Command]:
         ),
         Command(
             "diff",
-            "what changed in the files; put one back",
+            "what changed in the files; take parts back, comment on lines",
             _diff,
             aliases=("changes",),
-            usage="[turn | session]",
+            usage="[turn | session | branch]",
+            while_busy=True,
             complete=_scopes,
         ),
         Command(

@@ -1,7 +1,8 @@
 from pathlib import Path
 
 from agent_tui.ui.backend import SessionView
-from agent_tui.ui.past import ChangeView, PointView
+from agent_tui.ui.changes import ChangeView
+from agent_tui.ui.past import PointView
 from agent_tui.ui.screens.picker import Picker
 from agent_tui.ui.screens.sessions import SessionPicker
 from agent_tui.ui.screens.viewer import Viewer
@@ -123,20 +124,6 @@ async def test_fork_opens_the_copy(workspace: Path) -> None:
         await here.until(lambda: "resume copy-1" in here.backend.calls)
 
         assert here.backend.past.calls == [("fork", "e2")]
-
-
-async def test_diff_shows_the_files_and_puts_one_back(workspace: Path) -> None:
-    async with stage(workspace, backend=backend(workspace)) as here:
-        here.backend.past.differing["session"] = [ITS]
-        await here.send("/diff session")
-        await choose(here, "a.txt")
-        await here.until(lambda: isinstance(here.app.screen, Viewer))
-        await here.press("escape")
-        await choose(here, "put")
-        await here.until(lambda: here.backend.past.calls)
-
-        assert here.backend.past.calls == [("put_back", "session", "a.txt")]
-        assert here.shown[-1][1].startswith(("a.txt is back", "No file differs"))
 
 
 async def test_export_takes_a_kind_and_a_path_or_a_path_alone(workspace: Path) -> None:
