@@ -1,8 +1,21 @@
-"""Runs the program as `python -m agent_tui`."""
+"""Runs the program: the prompt is drawn first, then everything else is imported."""
 
 import sys
 
-from agent_tui.cli import main
+from agent_tui.ui.instant import draw_at_once
+
+
+def main() -> int:
+    """Run the command line and give its exit code."""
+    drawn = draw_at_once(sys.argv[1:])
+    try:
+        from agent_tui import cli  # 25 ms that the prompt need not wait for
+
+        return cli.main(drawn=drawn)
+    finally:
+        if drawn is not None:
+            drawn.restore()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING
 
 from agent_tui import __version__
 from agent_tui.run.options import PICK, PROVIDERS, RunOptions
+from agent_tui.ui.instant import NO_SCREEN
 
 if TYPE_CHECKING:  # 33 ms that --version need not wait for
     import click
+
+    from agent_tui.ui.instant import InstantPrompt
 
 USAGE_ERROR = 2
 FAILED = 1
 INTERRUPTED = 130
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and give its exit code. No traceback reaches a person: it goes to the log."""
+def main(argv: Sequence[str] | None = None, *, drawn: "InstantPrompt | None" = None) -> int:
+    """Run the program and give its exit code. No traceback reaches a person: it goes to the log.
+
+    `drawn` is the prompt that stands on the terminal already; unless the screen takes it over it is taken away.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-v"]):
         print(f"agent-tui {__version__}")
         return 0
-    return guarded(lambda: _dispatch(arguments))
+    return guarded(lambda: _dispatch_over(drawn, arguments))
 
 
 def guarded(run: Callable[[], int]) -> int:
@@ -51,7 +57,15 @@ def _say(text: str, code: int) -> int:
     return code
 
 
-def _dispatch(arguments: list[str]) -> int:
+def _dispatch_over(drawn: "InstantPrompt | None", arguments: list[str]) -> int:
+    try:
+        return _dispatch(arguments, drawn)
+    finally:
+        if drawn is not None:
+            drawn.restore()
+
+
+def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int:
     name = arguments[0] if arguments else ""
     if name in PLAIN:
         return PLAIN[name](arguments[1:])
@@ -64,7 +78,7 @@ def _dispatch(arguments: list[str]) -> int:
     try:
         if name in COMMANDS:
             return run_subcommand(name, arguments[1:])
-        done: object = root_command().main(arguments, prog_name="agent-tui", standalone_mode=False)
+        done: object = root_command(drawn).main(arguments, prog_name="agent-tui", standalone_mode=False)
         return done if isinstance(done, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -113,7 +127,7 @@ PLAIN: dict[str, Callable[[list[str]], int]] = {
 }
 
 
-def root_command() -> "click.Command":
+def root_command(drawn: "InstantPrompt | None" = None) -> "click.Command":
     """Build the command of the program itself: the screen, or -p."""
     import click
 
@@ -273,7 +287,7 @@ def root_command() -> "click.Command":
 
         Text on standard input is added to the prompt as context.
         """
-        return _start(RunOptions.from_flags(given))
+        return _start(RunOptions.from_flags(given), drawn)
 
     return root
 
@@ -304,7 +318,7 @@ def _check_answer_flags(options: RunOptions) -> None:
         raise _usage("choose one of --input-format stream-json, --permission-command and --on-approval defer")
 
 
-def _start(options: RunOptions) -> int:
+def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     _check_session_flags(options)
     _check_answer_flags(options)
     _check_for_a_mistyped_subcommand(options)
@@ -319,15 +333,11 @@ def _start(options: RunOptions) -> int:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise _usage("no terminal here; use -p PROMPT for a run without a screen")
     term = os.environ.get("TERM", "")
-    if term in _NO_SCREEN:
+    if term in NO_SCREEN:
         raise _usage(f"no full screen is possible with TERM={term!r}; use -p PROMPT for a run without one")
     from agent_tui.wiring import run_screen
 
-    return run_screen(options, workspace)
-
-
-_NO_SCREEN = frozenset({"", "dumb", "unknown", "hardcopy", "printer", "glasstty"})
-"""Terminals whose cursor cannot be placed."""
+    return run_screen(options, workspace, drawn=drawn)
 
 
 def _check_for_a_mistyped_subcommand(options: RunOptions) -> None:

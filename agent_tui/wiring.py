@@ -14,10 +14,11 @@ if TYPE_CHECKING:  # the parts are imported when they are built: the screen pain
     from agent_tui.headless.output import Output
     from agent_tui.protocol.permissions import Approver
     from agent_tui.run.options import RunOptions
+    from agent_tui.ui.instant import InstantPrompt
 
 
-def run_screen(options: "RunOptions", workspace: Path) -> int:
-    """Open the full screen and give the exit code."""
+def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt | None" = None) -> int:
+    """Open the full screen, over the prompt that is `drawn` already, and give the exit code."""
     if options.no_color:
         os.environ["NO_COLOR"] = "1"  # before Textual is imported, which reads it then
     gc.disable()  # until the first paint, where the collector takes over: 11 to 50 ms of CPU
@@ -50,7 +51,7 @@ def run_screen(options: "RunOptions", workspace: Path) -> int:
         remember=preferences.remember,
     )
     first = "/sessions" if options.resume == PICK else options.prompt
-    app = AgentApp(load_core, settings=settings, initial_prompt=first)
+    app = AgentApp(load_core, settings=settings, initial_prompt=first, drawn=drawn)
     code = app.run(mouse=not options.no_mouse and preferences.configured("mouse") is not False)
     farewell = app.farewell()
     if farewell:

@@ -24,6 +24,8 @@ from agent_tui.ui.commands.registry import Command, Level, Registry
 from agent_tui.ui.crash import write_crash
 from agent_tui.ui.driver import TurnDriver
 from agent_tui.ui.files import FileIndex
+from agent_tui.ui.first_frame import keep_look, look_of
+from agent_tui.ui.instant import InstantPrompt
 from agent_tui.ui.keymap import Keymap, load_keymap
 from agent_tui.ui.main_screen import MainScreen
 from agent_tui.ui.notify import Notifier
@@ -32,7 +34,7 @@ from agent_tui.ui.render.rowdiff import RowDiffApp
 from agent_tui.ui.render.safe import install
 from agent_tui.ui.render.warm import warm
 from agent_tui.ui.settings import UiSettings
-from agent_tui.ui.terminal_driver import TerminalDriver
+from agent_tui.ui.terminal_driver import TakesOver, TerminalDriver
 from agent_tui.ui.themes import BUILT_IN, NamedTheme, ThemeShelf, textual_theme
 from agent_tui.ui.transcript.collect import QUIET_S, Collector
 from agent_tui.ui.transcript.view import Transcript
@@ -50,10 +52,11 @@ TWICE_S = 2.0
 FOCUS_CLICK_S = 0.2
 
 
-class AgentApp(RowDiffApp[int], inherit_bindings=False):
+class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
     """The full-screen program. `backend_loader` is awaited after the first paint.
 
-    What is typed before the core is there is kept and sent then. A loader that raises AgentTuiError shows its
+    What is typed before the core is there is kept and sent then; `drawn` is the prompt that took keys before the
+    first paint. A loader that raises AgentTuiError shows its
     sentence; the program stays open so that it can be read.
     """
 
@@ -69,7 +72,9 @@ class AgentApp(RowDiffApp[int], inherit_bindings=False):
         settings: UiSettings | None = None,
         initial_prompt: str = "",
         commands: Sequence[Command] = (),
+        drawn: InstantPrompt | None = None,
     ) -> None:
+        self.drawn = drawn
         super().__init__(driver_class=TerminalDriver)
         install()
         self.settings = settings or UiSettings()
@@ -156,13 +161,26 @@ class AgentApp(RowDiffApp[int], inherit_bindings=False):
         self.watch(self.transcript, "new_messages", self.show_below, init=False)
         for level, text in self._start_notices:
             self.notice(level, text)
-        self.call_after_refresh(lambda: self.run_worker(self._load(), group="load", exit_on_error=False))
+        if self.drawn is not None:
+            self.prompt.put(self.drawn.text)
+        self.call_after_refresh(self._take_over)
+
+    def _take_over(self) -> None:
+        """End the drawn prompt now that the first frame is ready; what was typed meanwhile gets a frame of its own."""
+        text = self._driver.take_over() if isinstance(self._driver, TerminalDriver) else None
+        if text is not None and text != self.prompt.text:
+            self.prompt.put(text)
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        if isinstance(self._driver, TerminalDriver):  # the prompt is painted and has the focus
+            self._driver.release()
+        self.run_worker(self._load(), group="load", exit_on_error=False)
 
     async def _load(self) -> None:
-        driver = self._driver  # the prompt is painted and has the focus
-        if isinstance(driver, TerminalDriver):
-            driver.release()
         self.collector.started()
+        if isinstance(self._driver, TerminalDriver):
+            await asyncio.to_thread(keep_look, look_of(self, self.prompt))
         try:
             link_type = await asyncio.to_thread(_import_link)
             backend = await self._loader()

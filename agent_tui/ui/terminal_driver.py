@@ -1,26 +1,66 @@
-"""Reads the terminal without waking up when nothing comes, and survives bytes that are no UTF-8 and a terminal that is gone."""
+"""Talks to the terminal: takes it over from the drawn prompt, never wakes up for nothing, survives bad bytes and its end."""
 
 from __future__ import annotations
 
 import os
+import re
 import select
 import threading
-from codecs import getincrementaldecoder
+from codecs import IncrementalDecoder, getincrementaldecoder
+from typing import IO, cast
 
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
+from agent_tui.ui.instant import InstantPrompt
+
 READ_BYTES = 4096
 # An escape sequence that is not complete is given up after Textual's ESCAPE_DELAY (0.1 s): after input we look a few
 # times with a limit, then wait without one. Textual itself wakes up ten times a second for ever (1 ms of CPU a second).
 TICK_S = 0.1
 TICKS_AFTER_INPUT = 4
+_ALTERNATE_SCREEN = "\x1b[?1049h"
+_QUERY = re.compile(r"\x1b\[\?\d+\$p")
+_PASTE_BEGINS, _PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
+_CUT_SEQUENCE = re.compile(rb"\x1b(\[[0-9;:<?]*)?\Z")
+
+
+class TakesOver:
+    """An app whose first frame replaces a prompt that stands on the terminal already."""
+
+    drawn: InstantPrompt | None = None
+
+
+class _Unbreakable:
+    """A text stream whose writes are lost once the terminal is gone, instead of ending the thread that writes."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except (OSError, ValueError):
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except (OSError, ValueError):
+            return
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with an input thread of our own."""
+    """Textual's driver with an input thread of our own.
+
+    Over a prompt that was drawn before, nothing is written until `release`: its echo stays on screen, and no answer
+    of the terminal can fall into the middle of what is typed.
+    """
 
     def __init__(
         self,
@@ -31,12 +71,57 @@ class TerminalDriver(LinuxDriver):
         size: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)  # pyright: ignore[reportUnknownMemberType]  # Textual says App without its parameter
+        self._file = cast("IO[str]", _Unbreakable(self._file))
         self._wake_r, self._wake_w = os.pipe()
         self._released = threading.Event()
+        self._drawn = app.drawn if isinstance(app, TakesOver) else None
+        self._held: list[str] | None = None
+        self._kept = b""
+        self._queries = ""
+
+    def start_application_mode(self) -> None:
+        """Set the terminal up, or note how it is to be set up once the prompt on it is taken over."""
+        drawn = self._drawn
+        if drawn is not None:
+            self._held = []
+        super().start_application_mode()
+        if drawn is not None and self.attrs_before is not None:
+            self.attrs_before = drawn.attributes  # what Textual found are the drawn prompt's
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back as it was."""
+        self.take_over()
+        self._write_held()
+        super().stop_application_mode()
+
+    def write(self, data: str) -> None:
+        """Write, or hold it until the prompt on the terminal is taken over."""
+        if self._held is None:
+            super().write(data)
+        else:
+            self._held.append(data)
+
+    def take_over(self) -> str | None:
+        """End the drawn prompt's echo and give its text; None when there was none."""
+        if self._drawn is None:
+            return None
+        drawn, self._drawn = self._drawn, None
+        self._kept = drawn.stop()
+        return drawn.text
 
     def release(self) -> None:
-        """Begin to read: the prompt can take keys. What was typed before waits in the terminal until then."""
+        """Show the first frame and begin to read: the prompt can take keys, those kept so far first."""
+        self._write_held()
         self._released.set()
+
+    def _write_held(self) -> None:
+        if self._held is None:
+            return
+        held, self._held = "".join(self._held), None
+        # A second switch to the alternate screen would clear it and forget where the cursor was.
+        held = held.replace(_ALTERNATE_SCREEN, "", 1)
+        self._queries = "".join(_QUERY.findall(held))
+        super().write(_QUERY.sub("", held))
 
     def run_input_thread(self) -> None:
         """Hand over what is typed until told to stop; bytes that are no UTF-8 become U+FFFD."""
@@ -44,6 +129,10 @@ class TerminalDriver(LinuxDriver):
         parser = XTermParser(self._debug)
         decoder = getincrementaldecoder("utf-8")("replace")
         ticks = 0
+        if self._kept:
+            self._feed(self._kept, parser, decoder)
+            ticks = TICKS_AFTER_INPUT
+        self._ask(self._kept, decoder)
         while not self.exit_event.is_set():
             ready, _, _ = select.select([self.fileno, self._wake_r], [], [], TICK_S if ticks else None)
             if self.fileno in ready:
@@ -54,13 +143,28 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     self._lost()
                     return
-                for message in parser.feed(decoder.decode(data)):
-                    self.process_message(message)
+                self._feed(data, parser, decoder)
+                if self._queries:
+                    self._kept += data
+                    self._ask(self._kept, decoder)
                 ticks = TICKS_AFTER_INPUT
             elif ticks:
                 ticks -= 1
             for message in parser.tick():
                 self.process_message(message)
+
+    def _feed(self, data: bytes, parser: XTermParser, decoder: IncrementalDecoder) -> None:
+        if text := decoder.decode(data):
+            for message in parser.feed(text):
+                self.process_message(message)
+
+    def _ask(self, read: bytes, decoder: IncrementalDecoder) -> None:
+        """Send the held queries once nothing is half read: the answer must not land in a paste or a character."""
+        pasting = read.rfind(_PASTE_BEGINS) > read.rfind(_PASTE_ENDS)
+        if self._queries and not (decoder.getstate()[0] or pasting or _CUT_SEQUENCE.search(read)):
+            queries, self._queries = self._queries, ""
+            self._kept = b""
+            super().write(queries)
 
     def _lost(self) -> None:
         """The terminal is gone: end as Ctrl+Q does, which denies what is open."""
