@@ -22,6 +22,7 @@ from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, Overloaded, ProviderError, RateLimited, SessionError
 from agent_tui.protocol.events import Event, EventSink, Notice, TurnStarted, Usage
+from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.permissions import Approver, PermissionRequest, Verdict
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
@@ -250,13 +251,23 @@ class Core:
             level = "warning" if news.trouble else "info"
             await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=news.text))
 
-    async def run_turn(self, text: str) -> TurnResult:
+    async def run_turn(self, text: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
         self._session.checkpoints.begin()
         self._session.restored = Restored()  # whatever waited there is answered by this turn
         await self._join_servers()
-        result = await self.agent.run(text)
+        result = await self.agent.run(text, images=images)
         await self._tell_new()
         return result
+
+    @property
+    def mode(self) -> ModeName:
+        """The permission mode in force."""
+        return self._policy.mode.value
+
+    @property
+    def todos(self) -> Sequence[TodoItem]:
+        """The todo list of the open session."""
+        return self._session.todos.items
 
     @property
     def talk(self) -> SessionTalk:

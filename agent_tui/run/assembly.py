@@ -49,10 +49,16 @@ _CONNECT = (
 _TRY = "Things to try with it: 'tour' (changes a few files and asks first), 'explain this project', 'help'."
 
 
-async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -> Core:
-    """Build the core with its session open. Raises AgentTuiError."""
+async def assemble(
+    options: RunOptions, workspace: Path, *, with_screen: bool, with_person: bool | None = None
+) -> Core:
+    """Build the core with its session open. `with_person` says that questions can be asked, as at a screen.
+
+    Raises AgentTuiError.
+    """
+    with_person = with_screen if with_person is None else with_person
     ground = await asyncio.to_thread(make_ground, options, workspace)
-    if not with_screen:
+    if not with_person:
         ground = replace(ground, tools=ground.tools.without(NEEDS_PERSON))
     redactor = Redactor(_known_secrets(ground.paths))
     store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
@@ -107,7 +113,7 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         state_dir=ground.paths.state,
         ask=lambda: desk.ask,
         provider=lambda: builder.provider,
-        with_screen=with_screen,
+        with_screen=with_person,
     )
     return Core(
         workspace=workspace,
@@ -123,7 +129,7 @@ async def assemble(options: RunOptions, workspace: Path, *, with_screen: bool) -
         history=HistoryFile(ground.paths.history, redact=redactor),
         warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
         notices=[*hints, *unconnected, *ground.notices, *opening, *news],
-        look_around=local_servers if keyless else None,
+        look_around=local_servers if keyless and with_screen else None,
         persistent=not options.ephemeral,
         clean_up=ground.close,
         servers=servers,

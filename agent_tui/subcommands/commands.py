@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from agent_tui.run.options import RunOptions
+from agent_tui.subcommands.acp import acp
 
 DIRECTORY = click.option("-C", "--cd", "--cwd", "directory", type=click.Path(path_type=Path), default=None)
 
@@ -191,6 +192,7 @@ COMMANDS: dict[str, click.Command] = {
     "models": models,
     "doctor": doctor,
     "completion": completion,
+    "acp": acp,
 }
 
 
