@@ -66,6 +66,8 @@ def _result(run: ForegroundRun, ctx: ToolContext, *, limit_s: float, limit_note:
     end, log = run.end, run.shell.log
     if end is None:
         return _moved(run)
+    if run.stopped:
+        return _stopped(run)
     notes = [
         f"timed out after {limit_s:g} s: the command was ended with all it started" if run.timed_out else "",
         f"exit code: {'unknown' if end.exit_code is None else end.exit_code}",
@@ -96,6 +98,13 @@ def _where(ctx: ToolContext) -> str:
         return ""
     shown = cwd.relative_to(ctx.workspace) if cwd.is_relative_to(ctx.workspace) else cwd
     return f"working directory: {shown}"
+
+
+def _stopped(run: ForegroundRun) -> ToolResult:
+    """Give what it printed; that it was stopped is said by whoever stopped it."""
+    log = run.shell.log
+    printed = log.plain.text(where=log.path)
+    return ToolResult(output=printed, is_error=True, data={**log.facts(), CAPPED_BY_TOOL: True})
 
 
 def _moved(run: ForegroundRun) -> ToolResult:

@@ -19,13 +19,14 @@ class ForegroundRun:
     shell: ShellCommand
     end: ShellEnd | None = None
     timed_out: bool = False
+    stopped: bool = False
     job: JobView | None = None
 
 
 async def run_in_foreground(text: str, ctx: ToolContext, *, timeout_s: float) -> ForegroundRun:
     """Run `text` and wait for it at most `timeout_s`, then end it with all it started.
 
-    A cancelled caller ends it too, and is reaped before the cancellation goes on. Raises ToolError.
+    A cancelled caller ends it too and takes over: it returns with what was printed until then. Raises ToolError.
     """
     shell = await start_shell(text, ctx)
     jobs = ctx.jobs if isinstance(ctx.jobs, SessionJobs) else None
@@ -34,8 +35,7 @@ async def run_in_foreground(text: str, ctx: ToolContext, *, timeout_s: float) ->
             came = await shell.command.wait_or(asked, timeout_s=timeout_s)
         except asyncio.CancelledError:
             ended = await shell.command.end(grace_s=CANCEL_GRACE_S)
-            await shell.finish(ended, keeps_directory=False)
-            raise
+            return ForegroundRun(shell, end=await shell.finish(ended, keeps_directory=False), stopped=True)
     if came == "asked" and jobs is not None:
         await shell.mute()
         return ForegroundRun(shell, job=jobs.adopt(shell))

@@ -71,6 +71,32 @@ def test_ag_01_one_bad_skill_costs_only_itself_and_every_fault_is_named(place: P
 
 
 @pytest.mark.parametrize(
+    "where", ["project/.agents", "project/.claude", "project/.agent-tui", ".config/agent-tui"]
+)
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("---\nname: odd\ndescription: 'it's\n---\n", 3, "text after a quoted value"),
+        ("---\nname: odd\n\tdescription: x\n---\n", 2, "lower-case words"),
+        ("\n---\nname: odd\ndescription: x\n---\n", 1, "the first line must be ---"),
+    ],
+)
+def test_ag_01_a_faulty_skill_is_named_wherever_it_lies(
+    place: Place, where: str, text: str, line: int, reason: str
+) -> None:
+    folder = place.home / where / "skills"
+    place.skill(folder, "odd", text)
+    place.skill(folder, "good")
+    library = place.library()
+
+    [(name, at, why)] = faults(library)
+
+    assert (name, at) == ("odd", line)
+    assert reason in why
+    assert "good" in names(library)
+
+
+@pytest.mark.parametrize(
     ("head", "line", "reason"),
     [
         ("name: Not-Kebab\ndescription: x", 2, "must be lower-case words joined by -"),

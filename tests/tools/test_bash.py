@@ -250,9 +250,7 @@ async def test_cancel_ends_the_group_and_reaps(world: ToolWorld) -> None:
     while len(processes_with("sleep\x00987.5")) < 3:
         await asyncio.sleep(0.01)
     call.cancel()
-
-    with pytest.raises(asyncio.CancelledError):
-        await call
+    await call
 
     assert not processes_with("987.5")
 
