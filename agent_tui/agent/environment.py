@@ -9,10 +9,14 @@ from pathlib import Path
 from agent_tui.agent.git import GuardedGit
 from agent_tui.agent.instructions import Instructions, load_instructions
 from agent_tui.agent.notes import ENVIRONMENT_OPEN
-from agent_tui.sandbox.interface import Sandbox
+from agent_tui.sandbox.interface import Sandbox, Strength
 
 _MAX_STATUS_LINES = 40
 _ENVIRONMENT_CLOSE = "</environment>"
+_SANDBOXED = (
+    "Commands run in a sandbox: no network and no writing outside the project unless granted, and a /tmp of their own "
+    "that the other tools do not see."
+)
 
 
 class Surroundings:
@@ -32,6 +36,7 @@ class Surroundings:
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         self._workspace = workspace
+        self._sandbox = sandbox
         self.git = GuardedGit(workspace, sandbox=sandbox, trusted=trusted)
         self._user_files = tuple(user_files)
         self._now = now
@@ -43,6 +48,7 @@ class Surroundings:
             f"Working directory: {self._workspace}",
             f"Platform: {platform.system()} {platform.release()} ({platform.machine()})",
             f"Date: {self._now():%Y-%m-%d (%A), time zone %Z}",
+            await asyncio.to_thread(self._confined),
             await self._git(),
         ]
         self.instructions = await asyncio.to_thread(
@@ -50,6 +56,11 @@ class Surroundings:
         )
         text = f"{ENVIRONMENT_OPEN}\n" + "\n".join(filter(None, facts)) + f"\n{_ENVIRONMENT_CLOSE}"
         return f"{text}\n\n{self.instructions.text}" if self.instructions.text else text
+
+    def _confined(self) -> str:
+        """Say how commands are confined, "" when they are not; may wait for the probe."""
+        confined = self._sandbox is not None and self._sandbox.strength is Strength.STRONG
+        return _SANDBOXED if confined else ""
 
     async def _git(self) -> str:
         if not self.git.in_work_tree:

@@ -12,6 +12,7 @@ from agent_tui.agent.nested import NestedInstructions
 from agent_tui.agent.prompt import system_prompt
 from agent_tui.agent.tokens import text_tokens
 from agent_tui.protocol.tools import ToolCall, ToolResult
+from agent_tui.sandbox.interface import NoSandbox, Strength
 from agent_tui.toolkit.testing import make_context
 
 
@@ -40,6 +41,18 @@ async def test_a97_the_environment_names_directory_platform_and_date(workspace: 
     assert "Platform: " in text
     assert "Date: 2026-11-29 (Sunday)" in text
     assert "Git: not a repository" in text
+
+
+@pytest.mark.parametrize(("strength", "said"), [(Strength.STRONG, True), (Strength.NONE, False)])
+async def test_the_environment_says_that_commands_are_confined_where_they_are(
+    workspace: Path, strength: Strength, said: bool
+) -> None:
+    class Confining(NoSandbox):
+        strength = property(lambda _: strength)  # type: ignore[assignment]
+
+    text = await Surroundings(workspace, sandbox=Confining(), now=fixed)()
+
+    assert ("a /tmp of their own" in text) == said
 
 
 @pytest.fixture
