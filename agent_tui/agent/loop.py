@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agent_tui.agent.allowance import Allowance, AskContinue
 from agent_tui.agent.compaction import CompactionSettings, Summarized
-from agent_tui.agent.compactor import CompactionReport, Compactor
+from agent_tui.agent.compactor import CompactionReport, Compactor, Part
 from agent_tui.agent.conversation import Conversation
 from agent_tui.agent.guard import LoopGuard
 from agent_tui.agent.guardrails import Guardrail, GuardrailChain
@@ -21,6 +21,7 @@ from agent_tui.agent.stop import TurnStopped
 from agent_tui.agent.teller import Teller
 from agent_tui.agent.tokens import ContextShare, context_shares
 from agent_tui.agent.turn import Turn
+from agent_tui.agent.turn_hooks import NoTurnHooks, TurnHooks, hook_note
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError, BadResponse
 from agent_tui.protocol.events import EventSink, TurnCancelled, TurnFailed, TurnFinished
@@ -47,7 +48,7 @@ class Agent:
     `environment` gives the text that stands before the first prompt. `reminders` gives what the model must be told
     with the next prompt, such as that plan mode is on: the system prompt never changes. `summaries` are those of
     a restored session. `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream.
-    A sub-agent has a `parent`: they share what is spent, its caps, and the ids of calls.
+    `hooks` look at its turns. A sub-agent has a `parent`: they share what is spent, its caps, and the ids of calls.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Agent:
         summaries: Mapping[str, str] | None = None,
         compaction: CompactionSettings | None = None,
         guardrails: Sequence[Guardrail] = (),
+        hooks: TurnHooks | None = None,
         schema: JsonObject | None = None,
         reminders: Callable[[], Sequence[str]] = tuple,
         cut_wait_s: float = 1.0,
@@ -79,6 +81,7 @@ class Agent:
         self._environment = environment
         self._reminders = reminders
         self._turn: Turn | None = None
+        self._hooks = hooks or NoTurnHooks()
         conversation = Conversation(
             history, summaries=summaries, call_ids=parent.call_ids if parent is not None else None
         )
@@ -98,6 +101,7 @@ class Agent:
             system=system,
             tools=self.specs,
             guardrails=GuardrailChain(guardrails),
+            hooks=self._hooks,
             cut_wait_s=cut_wait_s,
         )
         self._steps = Steps(
@@ -108,6 +112,7 @@ class Agent:
             provider=lambda: self._requests.provider,
             queue=queue or MessageQueue(),
             schema=schema,
+            hooks=self._hooks,
         )
 
     @property
@@ -268,14 +273,22 @@ class Agent:
         finally:
             self._turn = None
 
-    async def draft_summary(self, focus: str = "") -> Summarized:
-        """Let the model write the summary that `compact` would put in, without putting it in.
+    async def put_summary(self, summary: str, part: Part) -> CompactionReport:
+        """Put a summary in the place of a part of the history. Raises AgentTuiError while a turn runs."""
+        turn = self._open()
+        try:
+            return await self._requests.put_summary(turn, summary, part)
+        finally:
+            self._turn = None
+
+    async def draft_summary(self, focus: str = "", part: Part | None = None) -> Summarized:
+        """Let the model write the summary that `compact`, or `put_summary`, would put in, without putting it in.
 
         Raises AgentTuiError while a turn runs.
         """
         turn = self._open()
         try:
-            return await self._requests.draft(turn, focus)
+            return await self._requests.draft(turn, focus, part)
         except TurnStopped:
             return Summarized(problem="Stopped; the conversation stays as it was.")
         finally:
@@ -325,6 +338,10 @@ class Agent:
             self._turn = None
 
     async def _accept(self, turn: Turn, prompt: str, images: Sequence[ImageBlock]) -> None:
+        text = prompt.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate can go to no server
+        said = await turn.switch.run(self._hooks.prompt(text))
+        if said.block:
+            raise AgentTuiError(f"The prompt was not sent, blocked by a hook: {said.block}")
         uses = self._teller.conversation.open_uses()
         if uses:
             await self._steps.give_up(turn, uses)
@@ -335,8 +352,9 @@ class Agent:
             if environment:
                 content.append(TextBlock(text=environment))
         content.extend(TextBlock(text=note(text)) for text in self._reminders())
+        if said.context:
+            content.append(TextBlock(text=hook_note(said.context)))
         content.extend(images)
-        text = prompt.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate can go to no server
         content.append(TextBlock(text=text))
         await self._teller.said(turn, UserMessage(content=tuple(content)), text)
 

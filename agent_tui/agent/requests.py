@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from agent_tui.agent.allowance import Allowance
 from agent_tui.agent.compaction import Summarized
-from agent_tui.agent.compactor import CompactionReport, Compactor
+from agent_tui.agent.compactor import CompactionReport, Compactor, Part
 from agent_tui.agent.guardrails import GuardrailChain, Judgement
 from agent_tui.agent.history import has_attachments, repair, without_attachments
 from agent_tui.agent.limits import total_tokens
@@ -16,6 +16,7 @@ from agent_tui.agent.refused_tools import MAX_DROPPED, refused_tool
 from agent_tui.agent.reply import Received, receive
 from agent_tui.agent.teller import Teller
 from agent_tui.agent.turn import Turn
+from agent_tui.agent.turn_hooks import NoTurnHooks, TurnHooks
 from agent_tui.protocol.errors import AgentTuiError, BadResponse, ContextTooLong, StreamCut
 from agent_tui.protocol.events import Compacted, Event, Retrying, Usage
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, TokenUsage, UserMessage
@@ -50,6 +51,7 @@ class Requests:
     system: str
     tools: Callable[[], Sequence[ToolSpec]]
     guardrails: GuardrailChain
+    hooks: TurnHooks = field(default_factory=NoTurnHooks)
     cut_wait_s: float = 1.0
 
     async def reply(self, turn: Turn) -> AssistantMessage:
@@ -92,7 +94,14 @@ class Requests:
         overflowed: bool = False,
         summary: str = "",
     ) -> CompactionReport:
-        """Compact the conversation, record and tell it. Raises TurnStopped."""
+        """Compact the conversation, record and tell it. Raises TurnStopped.
+
+        A hook may stop it, except where the server refuses the conversation as it is.
+        """
+        said = await turn.switch.run(self.hooks.compacting(by_hand=by_hand))
+        if said.block and not overflowed:
+            return await self._not_compacted(turn, said.block, by_hand=by_hand)
+        focus = "; ".join(filter(None, [focus, said.focus]))
         report = await self.compactor.compact(
             self.provider,
             self.system,
@@ -105,6 +114,18 @@ class Requests:
         )
         if report.usage != TokenUsage():
             turn.spent(report.usage, self.allowance.spending.add(report.usage, self.provider.info))
+        await self._keep_compaction(turn, report)
+        if report.problem and not by_hand:
+            await self.teller.notice(turn, report.problem)
+        return report
+
+    async def put_summary(self, turn: Turn, summary: str, part: Part) -> CompactionReport:
+        """Put a summary in the place of a part of the conversation, record and tell it."""
+        report = self.compactor.put_summary(self.provider, self.system, self.tools(), summary, part)
+        await self._keep_compaction(turn, report)
+        return report
+
+    async def _keep_compaction(self, turn: Turn, report: CompactionReport) -> None:
         if report.messages is not None:
             turn.began = True  # the place where the turn began is gone, so its prompt cannot be given back
             await self.teller.journal.compacted(report.messages, turn_id=turn.turn_id, summary=report.summary)
@@ -117,13 +138,19 @@ class Requests:
                     summary=report.summary,
                 )
             )
-        if report.problem and not by_hand:
-            await self.teller.notice(turn, report.problem)
-        return report
 
-    async def draft(self, turn: Turn, focus: str) -> Summarized:
-        """Write the summary that compacting by hand would use; count it. Raises TurnStopped."""
-        drafted = await self.compactor.draft(self.provider, turn.switch, focus=focus)
+    async def _not_compacted(self, turn: Turn, reason: str, *, by_hand: bool) -> CompactionReport:
+        """Leave the conversation as it is; by itself it is tried again once, as after one without gain."""
+        used = self.teller.conversation.used_tokens(self.system, self.tools())
+        problem = f"The conversation was not compacted, a hook stopped it: {reason}"
+        if not by_hand:
+            self.compactor.fruitless += 1
+            await self.teller.notice(turn, problem)
+        return CompactionReport(used, used, problem=problem)
+
+    async def draft(self, turn: Turn, focus: str, part: Part | None = None) -> Summarized:
+        """Write the summary that compacting by hand, or of `part`, would use; count it. Raises TurnStopped."""
+        drafted = await self.compactor.draft(self.provider, turn.switch, focus=focus, part=part)
         if drafted.usage != TokenUsage():
             self.allowance.spending.add(drafted.usage, self.provider.info)
         return drafted

@@ -20,6 +20,7 @@ from agent_tui.agent.respond import ACCEPTED, MAX_RETRIES, MISSING, NOT_REACHED,
 from agent_tui.agent.stop import TurnStopped
 from agent_tui.agent.teller import Teller
 from agent_tui.agent.turn import Turn
+from agent_tui.agent.turn_hooks import MAX_GO_ONS, NoTurnHooks, TurnHooks, hook_note
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, ToolUseBlock, UserMessage
@@ -66,6 +67,7 @@ class Steps:
     provider: Callable[[], Provider]
     queue: MessageQueue = field(default_factory=MessageQueue)
     schema: JsonObject | None = None
+    hooks: TurnHooks = field(default_factory=NoTurnHooks)
     in_round: bool = False
     paused: dict[str, ToolCallOutcome] = field(default_factory=dict[str, ToolCallOutcome])
 
@@ -75,7 +77,7 @@ class Steps:
         uses = uses_of(reply)
         said = any(isinstance(block, TextBlock) and block.text.strip() for block in reply.content)
         if not uses and not said and reply.stop_reason != "pause_turn":
-            return await self._end(turn, reply.stop_reason)
+            return await self._end(turn, reply)
         await self._record(turn, reply)
         if uses and reply.stop_reason in ("max_tokens", "context_overflow", "refusal"):
             return await self._cut_calls(turn, uses, reply)
@@ -87,7 +89,7 @@ class Steps:
         if reply.stop_reason == "pause_turn" and turn.pauses < MAX_PAUSES:
             turn.pauses += 1
             return None
-        return await self._end(turn, reply.stop_reason)
+        return await self._end(turn, reply)
 
     async def _record(self, turn: Turn, reply: AssistantMessage) -> None:
         provider = self.provider()
@@ -96,8 +98,9 @@ class Steps:
         await self.teller.replied(turn, reply)
         self.teller.conversation.measured(reply.usage)
 
-    async def _end(self, turn: Turn, stop_reason: TurnStop) -> TurnStop | None:
-        """End the turn unless somebody spoke meanwhile or the structured answer is missing."""
+    async def _end(self, turn: Turn, reply: AssistantMessage) -> TurnStop | None:
+        """End the turn unless somebody spoke meanwhile, the structured answer is missing, or a hook wants more."""
+        stop_reason = reply.stop_reason
         if stop_reason == "refusal":
             await self.teller.notice(turn, "The model refused to answer this.")
             return "refusal"
@@ -105,16 +108,43 @@ class Steps:
             await self.teller.notice(
                 turn, "The reply reached the limit of its length; say 'go on' for the rest."
             )
-        words = self.queue.take_steering()
+        words = await self._heard(turn)
         if words:
-            for text in words:
-                await self.teller.said(turn, UserMessage(content=(TextBlock(text=text),)), text)
+            for heard in words:
+                content = tuple(TextBlock(text=block) for block in heard.blocks)
+                await self.teller.said(turn, UserMessage(content=content), heard.text)
             return None
         if self.schema is not None and turn.structured is None:
             self._count_respond_try(turn)
             await self.teller.note(turn, MISSING)
             return None
+        if stop_reason != "max_tokens" and await self._kept_going(turn, reply):
+            return None
         return "end_turn" if stop_reason in ("tool_use", "pause_turn", "other") else stop_reason
+
+    async def _kept_going(self, turn: Turn, reply: AssistantMessage) -> bool:
+        """Let hooks say what is left to do; a turn is kept going a few times only."""
+        if turn.go_ons >= MAX_GO_ONS:
+            return False
+        text = "".join(block.text for block in reply.content if isinstance(block, TextBlock))
+        left = await turn.switch.run(self.hooks.stopping(text, times=turn.go_ons))
+        if not left:
+            return False
+        turn.go_ons += 1
+        await self.teller.notice(turn, f"A hook keeps the turn going: {left}")
+        await self.teller.note(turn, f"A hook of the person says that you are not done: {left}")
+        return True
+
+    async def _heard(self, turn: Turn) -> list["_Heard"]:
+        """Take what the person said meanwhile, as far as hooks let it pass."""
+        heard: list[_Heard] = []
+        for text in self.queue.take_steering():
+            said = await self.hooks.prompt(text)
+            if said.block:
+                await self.teller.notice(turn, f"Your message was not sent, blocked by a hook: {said.block}")
+            else:
+                heard.append(_Heard(text, said.context))
+        return heard
 
     async def round(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> TurnStop | None:
         """Run the calls of a reply as one round and give the model their results. Raises TurnStopped."""
@@ -161,12 +191,16 @@ class Steps:
         turn.count_unasked(batch.outcomes)
         self.teller.conversation.note_outcomes(batch.outcomes)
         stopped = batch.cancelled or turn.switch.pressed
-        words = () if stopped else self.queue.take_steering()
-        await self.teller.answered(turn, results_message(batch.outcomes, words))
-        for text in words:
-            await self.teller.delivered(turn, text)
+        words = [] if stopped else await self._heard(turn)
+        blocks = [block for heard in words for block in heard.blocks]
+        await self.teller.answered(turn, results_message(batch.outcomes, blocks))
+        for heard in words:
+            await self.teller.delivered(turn, heard.text)
         if stopped:
             raise TurnStopped
+        if why := self.hooks.halted():
+            await self.teller.notice(turn, f"A hook ended the turn: {why}")
+            return "end_turn"
         return None
 
     async def _looping(self, turn: Turn, calls: Sequence[ToolCall]) -> TurnStop | Literal["run"] | None:
@@ -196,7 +230,7 @@ class Steps:
         )
         await self._answer_all(turn, calls_of(uses), text, "not_run")
         if reply.stop_reason == "refusal":
-            return await self._end(turn, reply.stop_reason)
+            return await self._end(turn, reply)
         turn.room_tries += 1
         if turn.room_tries >= MAX_ROOM_TRIES:
             await self.teller.notice(turn, "The model's replies do not fit their limit; the turn ends here.")
@@ -242,6 +276,19 @@ class Steps:
         outcomes = [unrun(call, text, effect, self.tools) for call in calls]
         await self.teller.refused(turn, calls, outcomes)
         await self.teller.answered(turn, results_message(outcomes))
+
+
+@dataclass(frozen=True)
+class _Heard:
+    """What the person said while the turn ran, and what a hook adds to it."""
+
+    text: str
+    context: str = ""
+
+    @property
+    def blocks(self) -> Sequence[str]:
+        """Give the texts for the model."""
+        return [hook_note(self.context), self.text] if self.context else [self.text]
 
 
 def _accepted(outcome: ToolCallOutcome) -> ToolCallOutcome:

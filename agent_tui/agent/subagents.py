@@ -13,7 +13,7 @@ from agent_tui.agent.limits import total_tokens
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.prompt import subagent_prompt
 from agent_tui.executor.gate import PolicyLike
-from agent_tui.executor.hooks import ToolHooks
+from agent_tui.executor.hooks import QuestionHooks, ToolHooks
 from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.prepare import MakeContext
 from agent_tui.executor.registry import CompositeSource
@@ -80,6 +80,7 @@ class Shared:
     environment: Callable[[], Awaitable[str]]
     reminders: Callable[[], Sequence[str]] = tuple
     hooks: ToolHooks | None = None
+    questions: QuestionHooks | None = None
     skills: Sequence[tuple[str, str]] = ()
     guardrails: Sequence[Guardrail] = ()
 
@@ -132,6 +133,7 @@ class Subagents:
             sink=shared.sink,
             make_context=self._setting.contexts(),
             hooks=shared.hooks,
+            questions=shared.questions,
             origin=call_id,
             agent_name=title[:MAX_ORIGIN_CHARS],
             locks=shared.locks,

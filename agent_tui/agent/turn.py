@@ -17,8 +17,9 @@ class Turn:
 
     `start` is the number of messages before it. `began` says that the model had begun to answer. `shown` is the
     text of a reply whose stream was cut, `cuts` how often that happened in a row. `room_tokens` is the raised limit
-    of a reply after one ran out of room, `room_tries` how often in a row. `plain` sends no attachments. `refused_tools`
-    are left out of its requests because the server would not take them.
+    of a reply after one ran out of room, `room_tries` how often in a row. `go_ons` counts how often hooks kept it
+    going. `plain` sends no attachments. `refused_tools` are left out of its requests because the server would not
+    take them.
     """
 
     turn_id: str
@@ -45,6 +46,7 @@ class Turn:
     refused_tools: set[str] = field(default_factory=set[str])
     respond_tries: int = 0
     refused_loops: int = 0
+    go_ons: int = 0
     denied_unasked: int = 0
     structured: JsonObject | None = None
     pending: tuple[PermissionRequest, ...] = ()
