@@ -182,27 +182,28 @@ async def summarize(
 
 
 def with_summary(
-    messages: Sequence[UserMessage | AssistantMessage], summary: str, *, before: int
+    messages: Sequence[UserMessage | AssistantMessage], summary: str, *, before: int, start: int = 0
 ) -> Messages:
-    """Put `summary` in the place of the messages before index `before`.
+    """Put `summary` in the place of the messages from index `start` to before index `before`.
 
     The environment text, pinned messages, the todo list, loaded skills and the list of files read and changed stay.
     """
-    old = messages[:before]
+    old = messages[start:before]
+    where = " from here on" if start else " so far"
     blocks: list[UserBlock] = [
         block
-        for message in old[:1]
+        for message in (() if start else old[:1])
         for block in message.content
         if isinstance(block, TextBlock) and block.text.startswith(ENVIRONMENT_OPEN)
     ]
-    blocks.append(TextBlock(text=note(f"Summary of the conversation so far, in place of it:\n\n{summary}")))
+    blocks.append(TextBlock(text=note(f"Summary of the conversation{where}, in place of it:\n\n{summary}")))
     blocks.extend(TextBlock(text=note(text)) for text in carried_over(old))
     pinned = tuple(
         message
         for message in old
         if isinstance(message, UserMessage) and message.pinned and not _answers_calls(message)
     )
-    return (UserMessage(content=tuple(blocks)), *pinned, *messages[before:])
+    return (*messages[:start], UserMessage(content=tuple(blocks)), *pinned, *messages[before:])
 
 
 def largest(messages: Sequence[UserMessage | AssistantMessage]) -> str:

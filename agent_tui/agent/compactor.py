@@ -28,6 +28,10 @@ _FOLD_IS_ENOUGH = 0.8
 _OVERFLOW_SHARE = 0.6
 
 
+Part = tuple[int, int]
+"""Messages from an index to before another."""
+
+
 @dataclass(frozen=True)
 class CompactionReport:
     """What a compaction came to. Token counts are estimates; `problem` is for the person, "" when all went well.
@@ -104,21 +108,35 @@ class Compactor:
         )
         return CompactionReport(before, after, asked.text, problem, new, asked.usage)
 
-    async def draft(self, provider: Provider, switch: StopSwitch, *, focus: str = "") -> Summarized:
-        """Write the summary that compacting by hand would use, and use it not. Raises TurnStopped."""
-        index = self._split(provider, by_hand=True)
-        if not index:
+    async def draft(
+        self, provider: Provider, switch: StopSwitch, *, focus: str = "", part: Part | None = None
+    ) -> Summarized:
+        """Write the summary that compacting by hand, or of `part`, would use, and use it not. Raises TurnStopped."""
+        start, index = part or (0, self._split(provider, by_hand=True))
+        if index <= start:
             return Summarized(problem="There is too little to be summarised.")
         async with switch.droppable():
             drafted = await summarize(
                 provider,
-                self.conversation.messages[:index],
+                self.conversation.messages[start:index],
                 focus=focus,
                 timeout_s=self.settings.summary_timeout_s,
             )
         if not drafted.text:
             return replace(drafted, problem=f"There is no summary: {drafted.problem}.")
         return drafted
+
+    def put_summary(
+        self, provider: Provider, system: str, tools: Sequence[ToolSpec], summary: str, part: Part
+    ) -> CompactionReport:
+        """Put a summary in the place of one part of the conversation."""
+        start, end = part
+        old, before = self.conversation.messages, self.conversation.used_tokens(system, tools)
+        new = with_summary(old, summary, start=start, before=end)
+        self.conversation.replace(new)
+        self.fruitless = 0
+        after = before - history_tokens(old) + history_tokens(new)
+        return CompactionReport(before, after, summary, messages=new)
 
     def _split(self, provider: Provider, *, by_hand: bool) -> int:
         """Give the index from which messages stay; by hand a short conversation is shortened too, to its last quarter."""

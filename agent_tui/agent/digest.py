@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from agent_tui.agent.notes import OPEN, is_note
+from agent_tui.agent.notes import CLOSE, OPEN, is_note
 from agent_tui.protocol.messages import (
     AssistantMessage,
     TextBlock,
@@ -68,12 +68,13 @@ def carried_over(messages: Sequence[UserMessage | AssistantMessage]) -> tuple[st
 
 def _earlier(messages: Sequence[UserMessage | AssistantMessage]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for message in messages[:1]:
-        for block in message.content:
+    for message in messages:
+        for block in message.content if isinstance(message, UserMessage) else ():
             if isinstance(block, TextBlock) and block.text.startswith(OPEN):
                 head, _, body = block.text.removeprefix(OPEN).partition(":\n")
                 if head.startswith(_CARRIED_HEADS):
-                    found[head] = body.removesuffix("</system-note>")
+                    before = f"{found[head]}\n" if head.startswith("Files") and head in found else ""
+                    found[head] = before + body.removesuffix(CLOSE)
     return found
 
 

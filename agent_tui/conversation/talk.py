@@ -1,14 +1,16 @@
 """What the person does with the context of the open session, on behalf of the interface."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from agent_tui.agent.compactor import Part
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.notes import CLOSE, OPEN
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, UserMessage
 from agent_tui.sessions.frames import active_path
 from agent_tui.sessions.store import Session
-from agent_tui.ui.talk import EFFORTS, DraftView, ShareView
+from agent_tui.ui.talk import EFFORTS, DraftView, ShareView, Side
 
 COMPACTION_UNDONE = "compaction undone"
 _PIN = "The person wants you to keep this in mind: "
@@ -62,6 +64,36 @@ class SessionTalk:
         report = await self._agent().compact(summary=summary)
         sizes = f"about {report.tokens_before:,} tokens before, {report.tokens_after:,} now"
         return report.problem or f"Compacted: {sizes}. /compact undo takes it back."
+
+    async def draft_part(self, entry_id: str, side: Side) -> DraftView:
+        part = await asyncio.to_thread(self._part, entry_id, side)
+        drafted = await self._agent().draft_summary(part=part)
+        return DraftView(drafted.text, drafted.problem)
+
+    async def compact_part(self, entry_id: str, side: Side, summary: str) -> str:
+        part = await asyncio.to_thread(self._part, entry_id, side)
+        report = await self._agent().put_summary(summary, part)
+        what = "that prompt and what followed" if side == "from" else "what was said before that prompt"
+        return (
+            f"A summary stands in the place of {what}: about {report.tokens_before:,} tokens before, "
+            f"{report.tokens_after:,} now. /compact undo takes it back."
+        )
+
+    def _part(self, entry_id: str, side: Side) -> Part:
+        """Find the messages that are meant. Raises AgentTuiError when they are not there any more."""
+        record, history = self._record(), self._agent().history
+        path = active_path(record.records())
+        at = next((i for i, entry in enumerate(path) if entry.get("id") == entry_id), None)
+        if at is None:
+            raise AgentTuiError("This prompt is on another branch; /tree goes there.")
+        if any(entry.get("type") == "compacted" for entry in path[at:]):
+            raise AgentTuiError("The conversation was summarised since this prompt; choose a later one.")
+        start = len(record.messages_at(str(path[at].get("parent", ""))))
+        if start > len(history):
+            raise AgentTuiError("The conversation changed in this moment; try again.")
+        if side == "before" and start == 0:
+            raise AgentTuiError("Nothing was said before this prompt.")
+        return (start, len(history)) if side == "from" else (0, start)
 
     async def undo_compaction(self) -> str:
         if self._agent().running:

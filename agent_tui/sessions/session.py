@@ -242,6 +242,14 @@ class Session:
         self._frames = None  # restoring fills the records in place
         return restore(active_path(frames.records), self._blobs, keep_pending=keep_pending)
 
+    def messages_at(self, entry_id: str) -> "list[UserMessage | AssistantMessage]":
+        """Give the conversation as it was when `entry_id` ("" is before the first) was the active entry."""
+        from agent_tui.sessions.restore import restore  # pydantic, after the first paint
+
+        frames = self._read()
+        self._frames = None  # restoring fills the records in place
+        return restore(active_path(frames.records, entry_id), self._blobs).messages if entry_id else []
+
     def messages(self) -> "list[UserMessage | AssistantMessage]":
         """Give the conversation for the model; every call has a result."""
         return self.restored().messages

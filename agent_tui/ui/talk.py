@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 EFFORTS = ("", "low", "medium", "high", "max")
+
+Side = Literal["from", "before"]
+"""What of a conversation is meant: a prompt with all that follows, or all that was said before it."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,14 @@ class Talk(Protocol):
 
     async def compact(self, summary: str) -> str:
         """Put a summary in the place of the older messages; give a sentence."""
+        ...
+
+    async def draft_part(self, entry_id: str, side: Side) -> DraftView:
+        """Let the model write a summary of what was said from a prompt on, or before it; nothing is replaced yet."""
+        ...
+
+    async def compact_part(self, entry_id: str, side: Side, summary: str) -> str:
+        """Put that summary in the place of that part; give a sentence. Files stay as they are."""
         ...
 
     async def undo_compaction(self) -> str:

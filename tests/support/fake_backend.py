@@ -511,6 +511,14 @@ class FakeTalk:
         self.calls.append(f"compact {summary}".strip())
         return "Compacted from 12k to 3k tokens."
 
+    async def draft_part(self, entry_id: str, side: str) -> DraftView:
+        self.calls.append(f"draft {side} {entry_id}")
+        return DraftView(self.summary, "" if self.summary else "There is too little to be summarised.")
+
+    async def compact_part(self, entry_id: str, side: str, summary: str) -> str:
+        self.calls.append(f"compact {side} {entry_id} {summary}")
+        return "A summary stands there."
+
     async def undo_compaction(self) -> str:
         self.calls.append("undo_compaction")
         return "The compaction is taken back."

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.changes import SCOPES, ChangeView
 from agent_tui.ui.commands.registry import Command, CommandHost
+from agent_tui.ui.commands.talk import agreed
 from agent_tui.ui.past import MoveView, PointView
 from agent_tui.ui.screens.picker import Choice
+from agent_tui.ui.talk import Side
 
 _SHOWN_NAMES = 8
 
@@ -27,14 +29,31 @@ async def _rewind(host: CommandHost, _args: str) -> None:
             Choice("both", "Conversation and files", f"{files} would change"),
             Choice("conversation", "Conversation", "files stay as they are"),
             Choice("files", "Files", f"{files} would change"),
+            Choice("from", "Summarise from here", "a summary takes the place of it and what followed"),
+            Choice("before", "Summarise up to here", "a summary takes the place of what was said before"),
             *([Choice("show", "Show the changes", "nothing goes back")] if changes else []),
         ],
     )
     if what == "show":
         await host.view(_block("Rewind", changes))
         await _rewind(host, "")
+    elif what == "from" or what == "before":
+        await _summarise(host, chosen, what)
     elif what is not None:
         await _go_back(host, chosen, changes, conversation=what != "files", files=what != "conversation")
+
+
+async def _summarise(host: CommandHost, entry_id: str, side: Side) -> None:
+    """Put a summary that the person agreed to in the place of a part of the conversation; files stay."""
+    talk = host.backend.talk
+    draft = await host.drafting(talk.draft_part(entry_id, side))
+    if not draft.text:
+        host.notice("warning", draft.problem)
+        return
+    text = await agreed(host, draft.text, "This summary would take the place of that part")
+    if text:
+        host.notice("info", await talk.compact_part(entry_id, side, text))
+        host.refresh_status()
 
 
 async def _go_back(
@@ -181,7 +200,7 @@ def past_commands() -> list[Command]:
     return [
         Command(
             "rewind",
-            "go back to before a prompt: conversation, files or both",
+            "go back to before a prompt: conversation, files or both; or summarise from or up to there",
             _rewind,
             aliases=("checkpoints",),
         ),

@@ -52,18 +52,18 @@ async def _compact(host: CommandHost, args: str) -> None:
     if not draft.text:
         host.notice("warning", draft.problem)
         return
-    text = await _agreed(host, draft.text)
+    text = await agreed(host, draft.text, "This summary would take the place of the older messages")
     if text:
         host.notice("info", await host.backend.talk.compact(text))
         host.refresh_status()
 
 
-async def _agreed(host: CommandHost, text: str) -> str:
+async def agreed(host: CommandHost, text: str, title: str) -> str:
     """Let the person read, change and take a summary; "" when it is not wanted."""
     while True:
         size = f"{len(text.split()):,} words"
         chosen = await host.pick(
-            "This summary would take the place of the older messages",
+            title,
             [
                 Choice("use", "Use it", size),
                 Choice("show", "Read it first"),

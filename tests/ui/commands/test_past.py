@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from agent_tui.ui.backend import SessionView
 from agent_tui.ui.changes import ChangeView
 from agent_tui.ui.past import PointView
@@ -50,6 +52,21 @@ async def test_rewind_puts_the_prompt_back_to_be_said_better(workspace: Path) ->
 
         assert here.backend.past.calls == [("rewind", "e3", True, False, ())]
         assert here.app.prompt.text == "prompt of e3"
+
+
+@pytest.mark.parametrize(("typed", "side"), [("from here", "from"), ("up to here", "before")])
+async def test_rewind_puts_a_summary_in_the_place_of_a_part(workspace: Path, typed: str, side: str) -> None:
+    async with stage(workspace, backend=backend(workspace)) as here:
+        await here.send("/rewind")
+        await choose(here, "make")
+        await here.until(lambda: "Summarise" in here.picture())
+        await choose(here, typed)
+        await here.until(lambda: "take the place of that part" in here.picture())
+        await choose(here, "use")
+        await here.until(lambda: here.notices)
+
+        assert here.backend.calls == [f"draft {side} e1", f"compact {side} e1 Goal: petals."]
+        assert here.backend.past.calls == []
 
 
 async def test_undo_leaves_what_the_person_changed_unless_told(workspace: Path) -> None:
