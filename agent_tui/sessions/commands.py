@@ -220,7 +220,9 @@ def _parser() -> argparse.ArgumentParser:
     export = add("export", "Write a session as Markdown, HTML or JSONL.", session=True)
     export.add_argument("--format", choices=("md", "html", "jsonl"), default="md")
     export.add_argument("-o", "--output", default="", metavar="FILE")
-    add("import", "Import a session of agent-tui (JSONL), Claude Code or Codex.").add_argument("file")
+    add("import", "Import a session of agent-tui (JSONL), Claude Code, Codex or opencode.").add_argument(
+        "file"
+    )
     add("rename", "Name a session.", session=True).add_argument("name", nargs="+")
     delete = add("delete", "Remove a session for good.", session=True)
     delete.add_argument("--yes", action="store_true")

@@ -1,4 +1,4 @@
-"""Reads sessions of other programs into records of ours: agent-tui's export, Claude Code, Codex."""
+"""Reads sessions of other programs into records of ours: agent-tui's export, Claude Code, Codex, opencode."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from typing import cast
 from agent_tui.protocol.errors import SessionError
 from agent_tui.sessions.encoding import as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
+from agent_tui.sessions.import_opencode import opencode_lines
 
 _MAX_BYTES = 512 * 1024 * 1024
 
@@ -17,7 +18,8 @@ def records_from(path: Path) -> tuple[list[RawRecord], str]:
     """Give a foreign session's records and its name. Raises SessionError when nothing in it is understood, OSError."""
     if path.stat().st_size > _MAX_BYTES:
         raise SessionError("is too large to import", path=path)
-    lines = [line for raw in path.read_bytes().split(b"\n") if (line := _object(raw))]
+    data = path.read_bytes()
+    lines = [line for raw in data.split(b"\n") if (line := _object(raw))]
     if lines and lines[0].get("type") == "header" and "version" in lines[0]:
         name = next(
             (text_of(r, "name") for r in reversed(lines) if r.get("type") in ("rename", "header")), ""
@@ -27,8 +29,13 @@ def records_from(path: Path) -> tuple[list[RawRecord], str]:
     for line in lines:
         chain.add(line)
     if not chain.records:
+        foreign, chain.name = opencode_lines(_object(data), path)
+        for line in foreign:
+            chain.add(line)
+    if not chain.records:
         raise SessionError(
-            "holds no session that can be read (agent-tui, Claude Code or Codex JSONL)", path=path
+            "holds no session that can be read (JSONL of agent-tui, Claude Code or Codex, what 'opencode export' writes)",
+            path=path,
         )
     return chain.records, chain.name
 
