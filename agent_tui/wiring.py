@@ -59,6 +59,22 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     return 1 if app.crash_message else code or 0
 
 
+def run_lines(options: "RunOptions", workspace: Path, *, greeting: str = "") -> int:
+    """Run the program as plain lines and give the exit code."""
+    import asyncio
+
+    from agent_tui.ui.linear.program import LinearProgram, run_linear
+
+    async def load_core() -> "Core":
+        assemble = await asyncio.to_thread(_import_assemble)
+        return await assemble(options, workspace, with_screen=True)
+
+    first = "/sessions" if options.resume == PICK else options.prompt
+    return run_linear(
+        lambda: LinearProgram(load_core, crash_log=user_paths().log, initial_prompt=first, greeting=greeting)
+    )
+
+
 def _import_assemble() -> "Callable[..., Awaitable[Core]]":
     from agent_tui.run.assembly import assemble  # 0.3 s of CPU, in a thread after the first paint
 
@@ -158,11 +174,14 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
     from agent_tui.run.options import RunOptions
 
     if list_all:
+        from agent_tui.run.extensions import load_extensions
         from agent_tui.run.ground import load_sources
         from agent_tui.run.settings import loaded_settings
 
         loaded = loaded_settings(RunOptions(), workspace, trusted=False)
-        list_tools(load_sources(loaded, workspace, trusted=False)[0].specs(), out=sys.stdout)
+        tools, _ = load_sources(loaded, workspace, trusted=False)
+        load_extensions(loaded.settings, user_paths(), workspace, trusted=False)[0].publish(tools)
+        list_tools(tools.specs(), out=sys.stdout)
         return 0
     if batch:
         try:

@@ -28,6 +28,10 @@ class Paths:
         return self.config / "tools"
 
     @property
+    def user_extensions(self) -> Path:
+        return self.config / "extensions"
+
+    @property
     def guardrails(self) -> Path:
         return self.config / "guardrails"
 

@@ -61,6 +61,13 @@ class ToolSettings(Section):
     disable: tuple[str, ...] = ()
 
 
+class ExtensionSettings(Section):
+    """[extensions]: code of others that adds tools and commands."""
+
+    enabled: bool = Field(default=True, description="false leaves all of them out")
+    disable: tuple[str, ...] = Field(default=(), description="names of extensions to leave out")
+
+
 class UiSettings(Section):
     """[ui]: the screen."""
 
@@ -100,6 +107,7 @@ class Settings(Section):
     model: ModelSettings = ModelSettings()
     permissions: PermissionSettings = PermissionSettings()
     tools: ToolSettings = ToolSettings()
+    extensions: ExtensionSettings = ExtensionSettings()
     ui: UiSettings = UiSettings()
     limits: LimitSettings = LimitSettings()
     shell: ShellSettings = ShellSettings()

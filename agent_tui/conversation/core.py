@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,20 +10,21 @@ from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
+from agent_tui.conversation.desk import Desk, ToldOnce
 from agent_tui.conversation.house import Belongings, SessionHouse
 from agent_tui.conversation.past import SessionPast
 from agent_tui.conversation.person_shell import PersonShell
+from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.rulings import PolicyRulings
 from agent_tui.conversation.talk import SessionTalk
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.mcp.servers import Servers
-from agent_tui.headless.approver import NobodyApprover
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, Overloaded, ProviderError, RateLimited, SessionError
-from agent_tui.protocol.events import Event, EventSink, Notice, TurnStarted, Usage
+from agent_tui.protocol.events import Event, EventSink, Notice, Usage
 from agent_tui.protocol.messages import ImageBlock
-from agent_tui.protocol.permissions import Approver, PermissionRequest, Verdict
+from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.base import Provider
@@ -33,26 +34,9 @@ from agent_tui.sessions.deferred import recorded_approver
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.toolkit.context import Ask, Question, QuestionOption, TodoItem, TodoList
+from agent_tui.toolkit.context import Ask, TodoItem, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
-
-
-class ToldOnce:
-    """What the model is to be told with the next prompt."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-
-    def add(self, text: str) -> None:
-        """Put a sentence there; "" is none."""
-        if text:
-            self._texts.append(text)
-
-    def take(self) -> list[str]:
-        """Give what is there, once."""
-        taken, self._texts = self._texts, []
-        return taken
 
 
 @dataclass
@@ -88,43 +72,6 @@ class OpenSession:
         await self.record.aclose()
 
 
-class Desk:
-    """Who listens and who answers at the moment; `turn_id` is the last turn that began."""
-
-    def __init__(self) -> None:
-        self.sink: EventSink = _nobody
-        self.approver: Approver = NobodyApprover()
-        self.ask: Ask | None = None
-        self.turn_id = ""
-
-    async def tell(self, event: Event) -> None:
-        """Pass an event on to whoever listens now."""
-        if isinstance(event, TurnStarted) and not event.origin:
-            self.turn_id = event.turn_id
-        await self.sink(event)
-
-    async def warn(self, text: str) -> None:
-        """Tell the person something about the running turn."""
-        await self.tell(Notice(turn_id=self.turn_id, text=text))
-
-    async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
-        """Pass a review on to whoever answers now."""
-        return await self.approver.review(requests)
-
-    async def ask_continue(self, why: str) -> bool:
-        """Ask whether a turn that reached a limit goes on; with nobody to ask it does not."""
-        if self.ask is None:
-            await self.tell(Notice(turn_id=self.turn_id, text=why))
-            return False
-        options = (QuestionOption(label="Go on"), QuestionOption(label="Stop here"))
-        answers = await self.ask([Question(question=f"{why} Go on?", header="Limit", options=options)])
-        return bool(answers) and list(answers[0]) == ["Go on"]
-
-
-async def _nobody(_event: Event) -> None:
-    """Drop events that nobody listens to."""
-
-
 OpenWith = Callable[[Session], Awaitable[OpenSession]]
 ConnectTo = Callable[[str], Provider]
 
@@ -152,6 +99,7 @@ class Core:
         look_around: Callable[[], Awaitable[Sequence[str]]] | None = None,
         clean_up: Callable[[], None],
         servers: Servers | None = None,
+        extensions: SessionExtensions,
     ) -> None:
         self._workspace = workspace
         self._desk = desk
@@ -178,6 +126,8 @@ class Core:
         self._looking: asyncio.Task[None] | None = None
         self._clean_up = clean_up
         self.servers = servers
+        self.extensions = extensions
+        desk.overhear = extensions.hear
         self._last_usage: Usage | None = None
         self._spent_usd: float | None = 0.0
 
@@ -240,21 +190,24 @@ class Core:
             sandbox_reason=self._sandbox.reason,
             branch=git_branch(self._workspace),
             workspace=str(self._workspace),
+            notes=self.extensions.statuses(),
         )
 
     async def replay(self) -> Sequence[ReplayBlock]:
         return await asyncio.to_thread(self._session.record.replay)
 
-    async def _join_servers(self) -> None:
-        """Let the tools of MCP servers that came up since the last turn join the others, and say so."""
+    async def _join_tools(self) -> None:
+        """Let the tools of servers and extensions that came up since the last turn join the others, and say so."""
         for news in self.servers.publish(self._tools) if self.servers else ():
             level = "warning" if news.trouble else "info"
             await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=news.text))
+        for level, text in self.extensions.news(self._tools):
+            await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=text))
 
     async def run_turn(self, text: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
         self._session.checkpoints.begin()
         self._session.restored = Restored()  # whatever waited there is answered by this turn
-        await self._join_servers()
+        await self._join_tools()
         result = await self.agent.run(text, images=images)
         await self._tell_new()
         return result
@@ -300,6 +253,8 @@ class Core:
     async def _tell_new(self) -> None:
         for text in self._session.new_notices():
             await self._desk.warn(text)
+        for level, text in self.extensions.said():
+            await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=text))
 
     async def _reload(self, note: str) -> None:
         """Make the agent go on from what the session holds now; `note` is for the model."""
@@ -370,6 +325,7 @@ class Core:
     async def _switch(self, record: Session) -> None:
         old = self._session
         self._session = await self._open_session(record)
+        self.extensions.session_started(record.id)
         self._last_usage = None
         await old.aclose()
 
@@ -442,8 +398,10 @@ class Core:
     async def aclose(self) -> None:
         started = time.monotonic()
         self.agent.cancel()
-        if self.servers is not None:
-            await self.servers.aclose()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.extensions.aclose())
+            if self.servers is not None:
+                group.create_task(self.servers.aclose())
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait([self._looking])

@@ -9,6 +9,7 @@ from pathlib import Path
 from agent_tui.config.paths import Paths
 from agent_tui.conversation.core import Core, Desk
 from agent_tui.conversation.house import Belongings
+from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.settings_desk import SettingsFiles
 from agent_tui.extensions.loader import load_tools
 from agent_tui.extensions.sources import ToolFileSource
@@ -26,6 +27,7 @@ from agent_tui.providers.keys import read_key_file
 from agent_tui.providers.retry import RetryingProvider
 from agent_tui.providers.unconnected import UnconnectedProvider
 from agent_tui.run.chosen_session import open_record
+from agent_tui.run.extensions import load_project_extensions
 from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_files
 from agent_tui.run.mcp_servers import configured, join_servers
 from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
@@ -115,6 +117,8 @@ async def assemble(
         provider=lambda: builder.provider,
         with_screen=with_person,
     )
+    extensions = SessionExtensions(ground.extensions)
+    news += await extensions.start(record.id, None if with_screen else ground.tools)
     return Core(
         workspace=workspace,
         desk=desk,
@@ -133,6 +137,7 @@ async def assemble(
         persistent=not options.ephemeral,
         clean_up=ground.close,
         servers=servers,
+        extensions=extensions,
     )
 
 
@@ -143,12 +148,17 @@ def belongings(ground: Ground, policy: Policy) -> Belongings:
         files = rule_files(ground.paths, ground.workspace)
         policy.book = await asyncio.to_thread(load_book, files, extra=ground.inputs.rules, trusted=trusted)
         ground.tools.remove("project")
+        await ground.extensions.drop_project()
         if not trusted:
             return []
+        faults = await asyncio.to_thread(
+            load_project_extensions, ground.extensions, ground.settings, ground.paths, ground.workspace
+        )
+        ground.extensions.start()
         found = await asyncio.to_thread(load_tools, ground.workspace / PROJECT_TOOLS, source="project")
         if found.tools:
             ground.tools.add("project", ToolFileSource(found.tools, "project"))
-        return [f"A tool was left out: {failure}" for failure in found.failures]
+        return [*(f"A tool was left out: {failure}" for failure in found.failures), *faults]
 
     return Belongings(
         workspace=ground.workspace,

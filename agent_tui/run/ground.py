@@ -18,9 +18,11 @@ from agent_tui.extensions.agents import AgentFile, load_agents
 from agent_tui.extensions.bundled import tools_dir
 from agent_tui.extensions.loader import load_tools
 from agent_tui.extensions.places import folders
+from agent_tui.extensions.plugged.host import ExtensionHost
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.extensions.trust import TrustStore
+from agent_tui.extensions.trust_hold import TrustHold
 from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.grammar import Layer as RuleLayer
 from agent_tui.permissions.grammar import canonical_tool
@@ -31,6 +33,7 @@ from agent_tui.permissions.policy import Policy
 from agent_tui.permissions.shell.analysis import Analyser
 from agent_tui.permissions.sources import RuleFile, load_book, project_files, user_file
 from agent_tui.protocol.errors import UsageError
+from agent_tui.run.extensions import load_extensions
 from agent_tui.run.folders import make_run_folder, sweep_run_folders
 from agent_tui.run.inputs import Inputs, read_inputs
 from agent_tui.run.options import RunOptions
@@ -51,6 +54,7 @@ class Ground:
     """What stays the same while sessions come and go.
 
     `trusted` is also true where the project brings no configuration; `accepted` only when a person trusts it.
+    `hold` knows the content that is trusted.
     `temp` is /tmp of every command; `outputs` keeps full outputs where there is no session folder for them.
     """
 
@@ -66,6 +70,7 @@ class Ground:
     refused_hosts: Callable[[], Sequence[str]]
     trusted: bool
     accepted: bool
+    hold: TrustHold
     temp: Path
     outputs: Path
     close: Callable[[], None]
@@ -73,6 +78,7 @@ class Ground:
     agents: Sequence[AgentFile]
     agent_faults: Sequence[str]
     web: WebClient
+    extensions: ExtensionHost
     notices: Sequence[str]
 
     @property
@@ -178,12 +184,15 @@ def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path
 def make_ground(options: RunOptions, workspace: Path) -> Ground:
     """Read settings, load tools, begin to look for a sandbox."""
     paths = user_paths()
-    verdict = TrustStore(paths.state).verdict(workspace)
+    store = TrustStore(paths.state)
+    verdict = store.verdict(workspace)
     accepted = options.trust or verdict.accepted
     trusted = accepted or verdict.trusted
     loaded = loaded_settings(options, workspace, trusted=trusted)
     inputs = read_inputs(options, workspace)
     tools, notices = load_sources(loaded, workspace, trusted=trusted)
+    extensions, faults_of_extensions = load_extensions(loaded.settings, paths, workspace, trusted=trusted)
+    notices += faults_of_extensions + [text for _, text in extensions.publish(tools)]
     tools = chosen_tools(tools, inputs)
     sweep_run_folders()
     sweep(paths.sessions / project_folder(workspace))
@@ -218,6 +227,7 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         refused_hosts=late.refused_hosts if isinstance(late, LateSandbox) else tuple,
         trusted=trusted,
         accepted=accepted,
+        hold=TrustHold(store, workspace, digest=verdict.digest if trusted else ""),
         temp=temp,
         outputs=outputs,
         close=lambda: _give_up(late, temp, outputs),
@@ -225,6 +235,7 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         agents=agents,
         agent_faults=[str(fault) for fault in faults],
         web=WebClient(),
+        extensions=extensions,
         notices=[*problems, *notices],
     )
 

@@ -70,6 +70,7 @@ class RunOptions:
     theme: str = ""
     no_mouse: bool = False
     no_color: bool = False
+    screen_reader: bool = False
     trust: bool = False
     mcp_config: tuple[str, ...] = ()
     strict_mcp_config: bool = False
@@ -138,4 +139,5 @@ _ENVIRONMENT = {
     "model.name": "AGENT_TUI_MODEL",
     "model.base_url": "AGENT_TUI_BASE_URL",
     "ui.theme": "AGENT_TUI_THEME",
+    "extensions.enabled": "AGENT_TUI_EXTENSIONS",
 }

@@ -1,6 +1,7 @@
 """Rounds without a model and without a session, for the `tool` subcommand."""
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from agent_tui.toolkit.tracker import FileTracker
 @asynccontextmanager
 async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rounds]:
     """Give rounds without a model and without a session; the person counts as having read every file."""
-    ground = make_ground(RunOptions(), workspace)
+    ground = await asyncio.to_thread(make_ground, RunOptions(), workspace)
     jobs = SessionJobs()
     data_dir = ground.outputs
     shell, todos, files = ShellState(cwd=workspace), TodoList(), FileTracker(trusting=True)
@@ -43,6 +44,11 @@ async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rou
         """Nobody watches."""
 
     try:
+        ground.extensions.start()
+        await ground.extensions.settled()
+        for level, text in ground.extensions.publish(ground.tools):
+            if level != "info":
+                print(text, file=sys.stderr)
         yield Rounds(
             tools=ground.tools,
             policy=make_policy(ground, readable=[data_dir]),
@@ -52,5 +58,6 @@ async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rou
             make_context=context,
         )
     finally:
+        await ground.extensions.aclose()
         await jobs.close()
         await asyncio.to_thread(ground.close)

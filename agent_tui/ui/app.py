@@ -30,6 +30,7 @@ from agent_tui.ui.keymap import Keymap, load_keymap
 from agent_tui.ui.main_screen import MainScreen
 from agent_tui.ui.notify import Notifier
 from agent_tui.ui.palette import Palette
+from agent_tui.ui.plugged import ExtensionDesk
 from agent_tui.ui.render.rowdiff import RowDiffApp
 from agent_tui.ui.render.safe import install
 from agent_tui.ui.render.warm import warm
@@ -201,6 +202,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         for text in backend.notices():
             self.notice("info", text)
         self.refresh_status()
+        self.plugged = ExtensionDesk(self, backend.extensions)
         if self._initial_prompt:
             self.actions.submit(self._initial_prompt)
         self.driver.use(backend)

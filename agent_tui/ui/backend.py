@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
     from agent_tui.toolkit.context import Ask
     from agent_tui.ui.house import House
     from agent_tui.ui.past import Past
+    from agent_tui.ui.plugged import Extensions
     from agent_tui.ui.rulings import Rulings
     from agent_tui.ui.talk import Talk
 
@@ -23,7 +24,7 @@ ModeName = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypas
 
 @dataclass(frozen=True)
 class StatusView:
-    """The facts of the status line. Tokens are counts; `cost_usd` None means not known."""
+    """The facts of the status line. Tokens are counts; `cost_usd` None means not known; `notes` are extensions' own."""
 
     provider: str = ""
     model: str = ""
@@ -41,6 +42,7 @@ class StatusView:
     sandbox_reason: str = ""
     branch: str = ""
     workspace: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ class Backend(Protocol):
     @property
     def house(self) -> House:
         """Trust, jobs, shell lines, lists of what there is."""
+        ...
+
+    @property
+    def extensions(self) -> Extensions:
+        """What people plugged in: commands, questions, status texts."""
         ...
 
     @property

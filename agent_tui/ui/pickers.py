@@ -89,7 +89,7 @@ class Pickers:
             return f"{name} (cannot be used)"
 
     async def _choose_command(self) -> None:
-        choices = [Choice(c.name, f"/{c.name}", c.summary) for c in self._app.registry.all()]
+        choices = [Choice(c.name, f"/{c.name}", c.told) for c in self._app.registry.all()]
         chosen = await self._actions.ask_screen(Picker(self._app.keys, "Commands", choices))
         if chosen:
             self._actions.run_named(chosen)

@@ -44,6 +44,7 @@ from agent_tui.ui.house import JobLine, Listing, TrustView
 from agent_tui.ui.past import MoveView, PointView
 from agent_tui.ui.rulings import DecisionView, LastingScope
 from agent_tui.ui.talk import DraftView, ShareView
+from tests.support.fake_extensions import FakeExtensions
 
 Step = Callable[["FakeBackend"], Awaitable[None]]
 
@@ -288,6 +289,7 @@ class FakeBackend:
         self.past = FakePast()
         self.house = FakeHouse(self)
         self.rulings = FakeRulings()
+        self.extensions = FakeExtensions()
         self.waits = False
         self.rule_views: list[RuleView] = []
         self.session_views: list[SessionView] = []

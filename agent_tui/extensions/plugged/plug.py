@@ -16,7 +16,7 @@ State = Literal["starting", "ready", "ended", "off"]
 
 @dataclass(frozen=True)
 class Pace:
-    """The limits in seconds: loading a file, the handshake and the end of a process, one `detail`, one event."""
+    """The limits in seconds: loading a file, the handshake and the whole end of a process, one `detail`, one event."""
 
     load_s: float = 5.0
     handshake_s: float = 5.0

@@ -9,6 +9,7 @@ from agent_tui import __version__
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.house import house_commands
 from agent_tui.ui.commands.past import past_commands
+from agent_tui.ui.commands.plugged import extension_commands
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import MODE_WORDS, status_report, tools_report
 from agent_tui.ui.commands.settings import settings_commands
@@ -199,6 +200,7 @@ def builtin_commands() -> list[Command]:
         ),
         *settings_commands(),
         *house_commands(),
+        *extension_commands(),
         Command("tools", "the tools the model can call", _tools, while_busy=True),
         Command("status", "model, mode, session, sandbox", _status, while_busy=True),
         Command(

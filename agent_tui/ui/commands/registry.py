@@ -152,6 +152,11 @@ class Command:
     complete: Completer | None = None
     source: str = "built in"
 
+    @property
+    def told(self) -> str:
+        """The summary with where the command comes from, unless it is built in."""
+        return self.summary if self.source == "built in" else f"{self.summary} ({self.source})"
+
 
 @dataclass(frozen=True)
 class Parsed:

@@ -118,7 +118,7 @@ class Help(Dialog[None]):
 
     def _sections(self) -> list[tuple[str, list[tuple[str, str]]]]:
         commands = [
-            (f"/{command.name} {command.usage}".strip(), _summary(command.summary, command.aliases))
+            (f"/{command.name} {command.usage}".strip(), _summary(command.told, command.aliases))
             for command in self._registry.all()
         ]
         sheets = [(title, self.keys.sheet(context)) for context, title in _TITLES.items()]

@@ -181,7 +181,7 @@ def _command_item(match: Match[Command], width: int) -> Item:
     head = (name + usage).pad_right(
         max(1, width - len(command.name) - len(command.usage) - (2 if command.usage else 1))
     )
-    row = head + Content.styled(command.summary, "$muted")
+    row = head + Content.styled(command.told, "$muted")
     return Item(f"/{command.name}{' ' if command.needs_args else ''}", row, sends=not command.needs_args)
 
 

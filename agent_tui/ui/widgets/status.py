@@ -108,7 +108,7 @@ def _context(used: int, limit: int) -> Content:
 
 
 def right_segments(status: StatusView) -> list[Segment]:
-    """Give cost, tokens, sandbox, branch and session."""
+    """Give cost, tokens, sandbox, branch, what extensions show, and session."""
     found: list[Segment] = []
     spent = status.input_tokens + status.output_tokens + status.cache_read_tokens
     if spent:
@@ -126,6 +126,7 @@ def right_segments(status: StatusView) -> list[Segment]:
         )
     if status.branch:
         found.append(Segment(Content(f"git {clean_line(status.branch)}"), 60))
+    found += [Segment(Content.styled(clean_line(note), "$accent"), 65) for note in status.notes]
     if name := status.session_name or status.session_id[:8]:
         found.append(Segment(Content(clean_line(name)), 30))
     return found
