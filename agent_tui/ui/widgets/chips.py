@@ -1,4 +1,4 @@
-"""Long pastes as one short word in the prompt, which is replaced by the text when it is sent."""
+"""Long pastes and images as one short word in the prompt, which is replaced by what it stands for when it is sent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def folds(text: str) -> bool:
 
 
 class Chips:
-    """The folded pastes of a prompt.
+    """The folded pastes and images of a prompt.
 
     A chip's label holds no-break spaces and a number that is used once, so that a look-alike typed by hand is
     text, and a pasted copy of a label is defused.
@@ -26,22 +26,40 @@ class Chips:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._count = 0
+        self._images = 0
 
     def fold(self, text: str) -> str:
         """Keep `text` and give the label that stands for it."""
         self._count += 1
         lines = text.count("\n") + 1
         size = f"{lines} lines" if lines > 1 else f"{len(text):,} characters"
-        label = f"[pasted {size} #{self._count}]".replace(" ", _NO_BREAK)
+        return self._keep(f"[pasted {size} #{self._count}]", text)
+
+    def image(self, name: str) -> str:
+        """Give the label that stands for the image the core keeps as `name`."""
+        self._images += 1
+        return self._keep(f"[image {self._images}]", f"@{name}")
+
+    def _keep(self, words: str, text: str) -> str:
+        label = words.replace(" ", _NO_BREAK)
         self._texts[label] = text
         return label
 
     def expand(self, text: str) -> str:
-        """Put every folded text in its place."""
+        """Put what each chip stands for in its place; an image's name gets the blanks that make it a word."""
         if not self._texts or _NO_BREAK not in text:
             return text
         pattern = "|".join(map(re.escape, self._texts))
-        return re.sub(pattern, lambda found: self._texts[found.group()], text)
+
+        def whole(found: re.Match[str]) -> str:
+            stands_for = self._texts[found.group()]
+            if not stands_for.startswith("@"):
+                return stands_for
+            before = text[found.start() - 1 : found.start()]
+            after = text[found.end() : found.end() + 1]
+            return f"{' ' if before.strip() else ''}{stands_for}{' ' if after.strip() else ''}"
+
+        return re.sub(pattern, whole, text)
 
     def defuse(self, text: str) -> str:
         """Make labels that come from outside plain text."""

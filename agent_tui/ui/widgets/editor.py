@@ -14,6 +14,7 @@ from textual.widgets.text_area import Location
 
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.widgets.clusters import cluster_end, cluster_start
+from agent_tui.ui.widgets.readline import KillRing, cased_word, swapped_characters, swapped_words
 
 _WORD = re.compile(r"\w+")
 
@@ -62,13 +63,20 @@ class Editor(TextArea, inherit_bindings=False):
         self.cursor_blink = False
         self.keys = keys
         self._contexts = tuple(contexts)
-        self._killed = ""
+        self._kills = KillRing()
+        self._yanked: tuple[Location, Location] | None = None
         self._edits: dict[str, Callable[[], None]] = {
             "kill_line": self._kill_line,
             "kill_to_start": lambda: self._kill(self.get_cursor_line_start_location()),
             "kill_word_left": lambda: self._kill(self._word_left()),
             "kill_word_right": lambda: self._kill(self._word_right()),
-            "yank": lambda: self.insert_text(self._killed),
+            "yank": lambda: self._yank(self._kills.current),
+            "yank_pop": self._yank_pop,
+            "transpose": lambda: self._rewrite(swapped_characters(*self._line_and_column())),
+            "transpose_words": lambda: self._rewrite(swapped_words(*self._line_and_column())),
+            "upper_word": lambda: self._rewrite(cased_word(*self._line_and_column(), "upper")),
+            "lower_word": lambda: self._rewrite(cased_word(*self._line_and_column(), "lower")),
+            "capital_word": lambda: self._rewrite(cased_word(*self._line_and_column(), "capital")),
             "undo": self.action_undo,
             "redo": self.action_redo,
             "line_start": lambda: self.move_cursor(self.get_cursor_line_start_location()),
@@ -101,6 +109,8 @@ class Editor(TextArea, inherit_bindings=False):
             self.perform(press.action, event)
         elif event.is_printable and event.character is not None:
             event.stop()
+            self._kills.interrupt()
+            self._yanked = None
             self.insert_text(event.character)
 
     def wants(self, action: str) -> bool:
@@ -109,6 +119,10 @@ class Editor(TextArea, inherit_bindings=False):
 
     def perform(self, action: str, event: events.Key) -> None:
         """Do an editing action or post it for others."""
+        if not action.startswith("kill"):
+            self._kills.interrupt()
+        if not action.startswith("yank"):
+            self._yanked = None
         if (do := self._edits.get(action)) is not None:
             do()
         else:
@@ -123,9 +137,45 @@ class Editor(TextArea, inherit_bindings=False):
     def _kill(self, to: Location) -> None:
         start, end = sorted((self.cursor_location, to))
         if start != end:
-            self._killed = self.get_text_range(start, end)
+            side = "left" if to < self.cursor_location else "right"
+            self._kills.kill(self.get_text_range(start, end), side=side)
             self.history.checkpoint()
             self._delete_via_keyboard(start, end)
+
+    def _yank(self, text: str) -> None:
+        start = self.selection.start
+        self.insert_text(text)
+        self._yanked = (start, self.cursor_location)
+
+    def _yank_pop(self) -> None:
+        if self._yanked is not None:
+            self._delete_via_keyboard(*self._yanked)
+            self._yank(self._kills.turn())
+
+    def _line_and_column(self) -> tuple[str, int]:
+        row, column = self.cursor_location
+        return self.document[row], column
+
+    def _rewrite(self, change: tuple[int, int, str] | None) -> None:
+        """Replace a part of the line; the cursor goes behind it."""
+        if change is not None:
+            row = self.cursor_location[0]
+            start, end, text = change
+            self.history.checkpoint()
+            self._replace_via_keyboard(text, (row, start), (row, end))
+
+    def offset_of(self, location: Location) -> int:
+        """Give a place as the number of characters before it."""
+        row, column = location
+        return sum(len(line) + 1 for line in self.document.lines[:row]) + column
+
+    def location_at(self, offset: int) -> Location:
+        """Give the place that has `offset` characters before it."""
+        for row, line in enumerate(self.document.lines):
+            if offset <= len(line):
+                return row, max(0, offset)
+            offset -= len(line) + 1
+        return self.document.end
 
     def _word_left(self) -> Location:
         row, column = self.cursor_location

@@ -1,19 +1,23 @@
-"""The prompt: history, folded pastes, a stash, and an Enter that knows a paste from a person."""
+"""The prompt: history, pastes and images as chips, a stash, vim's modes, and an Enter that knows a paste from a person."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from textual import events
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from agent_tui.ui.keymap import Keymap
-from agent_tui.ui.widgets.chips import Chips, folds
-from agent_tui.ui.widgets.editor import Editor
+from agent_tui.ui.widgets.chip_editor import ChipEditor
+from agent_tui.ui.widgets.chips import folds
 from agent_tui.ui.widgets.history import PromptHistory
+
+if TYPE_CHECKING:
+    from agent_tui.ui.vim.keys import VimKeys
 
 BURST_S = 0.002
 """Keys nearer than this come from one read of the terminal: nobody types so fast."""
@@ -21,10 +25,11 @@ HELD_ENTER_S = 0.02
 """How long an Enter at the end of a burst waits for more of it."""
 
 _MARKER = re.compile(r"\x1b?\[20[01]~")
+_IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _LONG_HISTORY_CHARS = 4000
 
 
-class Prompt(Editor, inherit_bindings=False):
+class Prompt(ChipEditor, inherit_bindings=False):
     """Where the person writes. What concerns the whole program is posted as `Act`."""
 
     DEFAULT_CSS = """
@@ -40,14 +45,26 @@ class Prompt(Editor, inherit_bindings=False):
             self.text = text
             self.after_turn = after_turn
 
+    class PathPasted(Message):
+        """One line was pasted that names an image file; `pasted` is the text as it came."""
+
+        def __init__(self, path: str, pasted: str) -> None:
+            super().__init__()
+            self.path = path
+            self.pasted = pasted
+
+    class ModeShown(Message):
+        """The mode of vim's keys changed; "" when they are off."""
+
+        def __init__(self, label: str) -> None:
+            super().__init__()
+            self.label = label
+
     def __init__(self, keys: Keymap, *, id: str | None = None) -> None:
-        self.chips = Chips()  # the base class sets the selection, whose watcher asks for chips
-        super().__init__(
-            keys,
-            ("prompt", "edit", "global"),
-            id=id,
-            placeholder="Ask anything  ·  / commands  ·  @ files  ·  ? keys",
-        )
+        super().__init__(keys, ("prompt", "edit", "global"), id=id)
+        self.vim: VimKeys | None = None
+        self._mode = ""
+        self.keys_changed()
         self.past = PromptHistory()
         self.busy = False
         self.has_queue = False
@@ -68,10 +85,39 @@ class Prompt(Editor, inherit_bindings=False):
             "stash": self._swap_stash,
         }
 
-    @property
-    def expanded(self) -> str:
-        """The whole text with every folded paste in its place."""
-        return self.chips.expand(self.text)
+    def keys_changed(self) -> None:
+        """Look at the keymap again: its preset decides about vim's modes, its keys stand in the placeholder."""
+        if self.keys.preset != "vim":
+            self.vim = None
+        elif self.vim is None:
+            from agent_tui.ui.vim.keys import VimKeys  # only for those who want it
+            from agent_tui.ui.widgets.vim_page import EditorPage
+
+            self.vim = VimKeys(self.keys, EditorPage(self), ("prompt", "edit", "global"))
+        sheet = self.keys.hint("prompt", "sheet")
+        parts = ["Ask anything", "/ commands", "@ files", *([f"{sheet} keys"] if sheet else [])]
+        self.placeholder = "  ·  ".join(parts)
+        self._show_mode()
+
+    def _show_mode(self) -> None:
+        label = self.vim.label if self.vim is not None else ""
+        if label != self._mode:
+            self._mode = label
+            self.post_message(self.ModeShown(label))
+
+    def put(self, text: str) -> None:
+        """Replace the text, ready for writing at its end."""
+        super().put(text)
+        self._begin_vim()
+
+    def _begin_vim(self) -> None:
+        if self.vim is not None:
+            self.vim.engine.begin()
+            self._show_mode()
+
+    def attach_image(self, name: str) -> None:
+        """Insert a chip that stands for the image the core keeps as `name`."""
+        self.insert_text(self.chips.image(name))
 
     def clear_to_history(self) -> None:
         """Empty the prompt; what stood there can be had back with Up."""
@@ -81,7 +127,22 @@ class Prompt(Editor, inherit_bindings=False):
 
     async def _on_key(self, event: events.Key) -> None:
         self._note_time(event)
-        await super()._on_key(event)
+        if self.vim is not None and self._vim_takes(self.vim, event):
+            event.stop()
+            event.prevent_default()
+        else:
+            await super()._on_key(event)
+        self._show_mode()
+
+    def _vim_takes(self, vim: VimKeys, event: events.Key) -> bool:
+        taken = vim.press(event.key, event.character)
+        if taken.action and self.wants(taken.action):
+            keeps_mode = taken.action in ("up", "down", "previous", "next")
+            self.perform(taken.action, event)
+            if keeps_mode and vim.engine.mode == "insert":
+                vim.engine.escape()
+            return True
+        return taken.done or bool(taken.action)
 
     def _note_time(self, event: events.Key) -> None:
         self._in_burst = event.time - self._last_key <= BURST_S
@@ -109,6 +170,9 @@ class Prompt(Editor, inherit_bindings=False):
         """Let an open completion list have the action, then do it."""
         if self.popup is not None and self.popup(action):
             return
+        if action == "escape" and self.vim is not None and self.vim.engine.mode == "insert":
+            self.vim.engine.escape()
+            return
         if action == "newline" and self._in_burst:
             self._burst_lines += 1
         if action == "submit" and self._in_burst and event.key == "enter":
@@ -121,6 +185,8 @@ class Prompt(Editor, inherit_bindings=False):
     def _is_for_app(self, action: str) -> bool:
         if action in ("previous", "kill_line"):
             return not self.text
+        if action == "yank":
+            return bool(self.screen.selections)
         return action == "up" and not self.text and self.has_queue
 
     def _enter_in_burst(self) -> None:
@@ -161,6 +227,7 @@ class Prompt(Editor, inherit_bindings=False):
             return
         self.past.add(text)
         self.load_text("")
+        self._begin_vim()
         self.post_message(self.Sent(text, after_turn=after_turn))
 
     def _up(self) -> None:
@@ -185,52 +252,6 @@ class Prompt(Editor, inherit_bindings=False):
             self.put(text)
         self.post_message(self.Act(self, "stashed" if self._stash else "unstashed"))
 
-    def get_cursor_left_location(self) -> Location:
-        """Step over one visible character, or over a whole chip."""
-        row, column = self.cursor_location
-        for start, end in self.chips.spans(self.document[row]):
-            if start < column <= end:
-                return row, start
-        return super().get_cursor_left_location()
-
-    def get_cursor_right_location(self) -> Location:
-        """Step over one visible character, or over a whole chip."""
-        row, column = self.cursor_location
-        for start, end in self.chips.spans(self.document[row]):
-            if start <= column < end:
-                return row, end
-        return super().get_cursor_right_location()
-
-    def edit(self, edit: Edit) -> EditResult:
-        """Apply an edit; one that deletes a part of a chip takes the whole chip."""
-        top, bottom = sorted((edit.from_location, edit.to_location))
-        wider = self._widen(top, bottom)
-        if wider != (top, bottom):
-            edit = Edit(edit.text, *wider, maintain_selection_offset=False)
-        return super().edit(edit)
-
-    def _widen(self, top: Location, bottom: Location) -> tuple[Location, Location]:
-        for start, end in self.chips.spans(self.document[top[0]]):
-            if start < top[1] < end:
-                if top == bottom:
-                    return (top[0], end), (top[0], end)
-                top = (top[0], start)
-        for start, end in self.chips.spans(self.document[bottom[0]]):
-            if top != bottom and start < bottom[1] < end:
-                bottom = (bottom[0], end)
-        return top, bottom
-
-    def _watch_selection(self, previous_selection: Selection, selection: Selection) -> None:
-        super()._watch_selection(previous_selection, selection)
-        row, column = selection.end
-        if row >= self.document.line_count:
-            return
-        for start, end in self.chips.spans(self.document[row]):
-            if start < column < end:
-                target = start if (row, column) < previous_selection.end else end
-                anchor = (row, target) if selection.is_empty else selection.start
-                self.selection = Selection(anchor, (row, target))
-
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
@@ -238,6 +259,32 @@ class Prompt(Editor, inherit_bindings=False):
         self.paste(event.text)
 
     def paste(self, text: str) -> None:
-        """Insert a paste: line ends are made one kind, a long one is folded into a chip."""
+        """Insert a paste: line ends are made one kind, a long one is folded into a chip.
+
+        The path of an image asks for the image; a paste without text does too, as terminals send it for an image.
+        """
         text = _MARKER.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+        if not text:
+            self.post_message(self.Act(self, "paste_image"))
+        elif path := image_path(text):
+            self.post_message(self.PathPasted(path, text))
+        else:
+            self.insert_paste(text)
+
+    def insert_paste(self, text: str) -> None:
+        """Insert a text as it was pasted."""
         self.insert_text(self.chips.fold(text) if folds(text) else self.chips.defuse(text))
+
+
+def image_path(text: str) -> str:
+    """Give the path when a paste is nothing but the name of an image file, as terminals and file managers write it."""
+    line = text.strip()
+    if "\n" in line or not line.lower().rstrip("'\"").endswith(_IMAGE_ENDINGS):
+        return ""
+    if line.startswith("file://"):
+        return unquote(urlsplit(line).path)
+    if line[:1] in "'\"" and line[-1:] == line[:1]:
+        line = line[1:-1]
+    else:
+        line = re.sub(r"\\(.)", r"\1", line)
+    return line if line.startswith(("/", "~/", "./", "../")) else ""
