@@ -44,6 +44,7 @@ class Belongings:
     skills: SkillLibrary
     agents: Callable[[], Sequence[AgentType]]
     agent_faults: Sequence[str]
+    hooks: Callable[[], tuple[Sequence[tuple[str, str]], Sequence[str]]]
     settings: SettingsFiles
 
 
@@ -79,7 +80,7 @@ class SessionHouse:
             why = verdict.problem or "it changed while it was shown"
             return f"It is not trusted: {why}. /trust shows it as it is now."
         failed = await self._own.trust_changed(True)
-        said = "This project's configuration is trusted as it is now. Its rules and tools count from here on, the rest from the next start."
+        said = "This project's configuration is trusted as it is now. Its rules, tools and hooks count from here on, the rest from the next start."
         return " ".join([said, *failed])
 
     async def revoke_trust(self) -> str:
@@ -90,7 +91,7 @@ class SessionHouse:
         if not was:
             return "This project was not trusted."
         await self._own.trust_changed(False)
-        return "This project is not trusted any more. Its rules and tools do not count from here on, the rest from the next start."
+        return "This project is not trusted any more. Its rules, tools and hooks do not count from here on, the rest from the next start."
 
     def jobs(self) -> Sequence[JobLine]:
         return [_job(view) for view in self._inside().jobs.all(tail_lines=TAIL_LINES)]
@@ -128,6 +129,10 @@ class SessionHouse:
         rows = [(kind.name, kind.description) for kind in self._own.agents()]
         return Listing(tuple(rows), tuple(self._own.agent_faults))
 
+    async def hooks(self) -> Listing:
+        rows, problems = self._own.hooks()
+        return Listing(tuple(rows), tuple(problems))
+
     async def memory(self) -> Listing:
         loaded = await asyncio.to_thread(load_instructions, self._own.workspace)
         rows = [(str(file.path), f"{len(file.text.encode()):,} bytes") for file in loaded.files]
@@ -136,7 +141,7 @@ class SessionHouse:
     async def doctor(self) -> str:
         from agent_tui.subcommands.doctor import examine  # only /doctor needs it
 
-        checks = await asyncio.to_thread(examine, self._own.workspace)
+        checks = await asyncio.to_thread(examine, self._own.workspace, inside=True)
         width = max(len(check.name) for check in checks)
         return "\n".join(f"{'✓' if c.ok else '!'} {c.name:<{width}}  {c.text}" for c in checks)
 

@@ -48,10 +48,24 @@ def _of_file(path: Path, name: str) -> Iterator[TrustItem]:
     elif path.suffix in (".toml", ".json") and len(inside) <= 1:
         yield from _settings(path, name)
     elif inside[:1] in (("tools",), ("extensions",), ("hooks",)) and path.suffix != ".md":
-        yield TrustItem(inside[0].removesuffix("s"), "/".join(inside[1:]), _code_detail(path), name)
+        detail = _started_by(path) if inside[0] == "extensions" else ""
+        yield TrustItem(inside[0].removesuffix("s"), "/".join(inside[1:]), detail or _code_detail(path), name)
     elif path.suffix == ".md" and inside[:1] in (("commands",), ("agents",), ("skills",)):
         for command in _commands_in(path):
             yield TrustItem("command", "/".join(inside), command, name)
+
+
+def _started_by(path: Path) -> str:
+    """Say what an extension's manifest starts, "" for another file."""
+    if path.suffix != ".toml":
+        return ""
+    try:
+        table = dict(_table(path))
+    except ValueError as error:
+        return f"cannot be read: {error}"
+    words = table.pop("command", None)
+    shown = " ".join(map(str, words)) if isinstance(words, list) else json.dumps(words)
+    return (f"runs {shown} {json.dumps(table)}" if table else f"runs {shown}")[:MAX_DETAIL_CHARS]
 
 
 def _code_detail(path: Path) -> str:

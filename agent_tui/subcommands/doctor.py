@@ -4,24 +4,16 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.config.paths import Paths, user_paths
 from agent_tui.sandbox.probe import bwrap_refused
+from agent_tui.subcommands.checks import Check
+from agent_tui.subcommands.extension_checks import extension_checks
 
 
-@dataclass(frozen=True)
-class Check:
-    """One line of the report; `ok` False asks for attention."""
-
-    name: str
-    ok: bool
-    text: str
-
-
-def examine(workspace: Path) -> list[Check]:
-    """Look at everything; sends nothing anywhere."""
+def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
+    """Look at everything; sends nothing anywhere. `inside` the running program extensions are loaded already."""
     environment = os.environ
     paths = user_paths()
     return [
@@ -33,6 +25,7 @@ def examine(workspace: Path) -> list[Check]:
         _keys(environment),
         _folders(paths),
         *_settings(workspace),
+        *([] if inside else extension_checks(workspace, paths)),
     ]
 
 
