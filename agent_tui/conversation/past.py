@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent_tui.agent.rewind import Rewind, Rewound
 from agent_tui.conversation.changes import Opened, SessionChanges, views
+from agent_tui.conversation.picture import png_of
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.sessions.export import to_html, to_markdown
 from agent_tui.sessions.frames import Frames, RawRecord, active_path, dumps, text_of
@@ -104,14 +105,25 @@ class SessionPast:
         if chosen not in _FORMATS:
             raise AgentTuiError(f"There is no format {kind!r}. Formats: {', '.join(_FORMATS)}.")
         record = self._opened().record
-        suffix = "jsonl" if chosen == "json" else chosen
-        target = Path(path).expanduser() if path else Path(f"session-{record.id[:8]}.{suffix}")
-        target = target if target.is_absolute() else self._workspace / target
+        target = self._target(path, f"session-{record.id[:8]}.{'jsonl' if chosen == 'json' else chosen}")
         try:
             await asyncio.to_thread(self._export, record, chosen, target, bool(path))
         except OSError as error:
             raise AgentTuiError(f"{target} cannot be written: {error.strerror or error}") from error
         return f"Written to {target}"
+
+    async def export_picture(self, kind: str, path: str, svg: str) -> str:
+        target = self._target(path, f"screen-{self._opened().record.id[:8]}.{kind}")
+        data = await png_of(svg, outside=self._workspace) if kind == "png" else svg.encode()
+        try:
+            await asyncio.to_thread(_write, target, data, bool(path))
+        except OSError as error:
+            raise AgentTuiError(f"{target} cannot be written: {error.strerror or error}") from error
+        return f"Written to {target}"
+
+    def _target(self, path: str, name: str) -> Path:
+        target = Path(path).expanduser() if path else Path(name)
+        return target if target.is_absolute() else self._workspace / target
 
     async def excerpt(self, session_id: str) -> str:
         return await asyncio.to_thread(self._excerpt, session_id)
@@ -165,9 +177,7 @@ class SessionPast:
             text = "".join(f"{dumps(entry)}\n" for entry in records)
         else:
             text = (to_html if kind == "html" else to_markdown)(info, record.replay())
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if overwrite else os.O_EXCL)
-        with os.fdopen(os.open(target, flags, 0o600), "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
+        _write(target, text.encode("utf-8", "replace"), overwrite)
 
     def _excerpt(self, session_id: str) -> str:
         path = active_path(self._store.read(session_id).records)
@@ -177,3 +187,9 @@ class SessionPast:
             for block in blocks[-_EXCERPT_BLOCKS:]
         ]
         return "\n".join(lines)
+
+
+def _write(target: Path, data: bytes, overwrite: bool) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if overwrite else os.O_EXCL)
+    with os.fdopen(os.open(target, flags, 0o600), "wb") as file:
+        file.write(data)

@@ -12,6 +12,7 @@ from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
 from agent_tui.ui.key_actions import KeyActions
 from agent_tui.ui.outside_editor import edit_outside
+from agent_tui.ui.picture import picture_of
 from agent_tui.ui.screens.changes import ChangesScreen
 from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.dialog import Dialog
@@ -144,6 +145,10 @@ class AppActions:
         for setting in view.settings:
             if setting.key == key:
                 apply_setting(self._app, key, setting.value)
+
+    def picture(self) -> str:
+        """Give the screen as it is now as SVG."""
+        return picture_of(self._app)
 
     def copy_reply(self, number: int) -> None:
         """Copy the text of a reply as the model wrote it."""

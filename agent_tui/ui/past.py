@@ -82,6 +82,10 @@ class Past(Protocol):
         """Write the session as md, html or json, to `path` or a name of its own in the workspace; give a sentence."""
         ...
 
+    async def export_picture(self, kind: str, path: str, svg: str) -> str:
+        """Write a picture of the screen as svg or png, as `export` does; give a sentence."""
+        ...
+
     async def excerpt(self, session_id: str) -> str:
         """Give the last words of a stored session, as plain text."""
         ...

@@ -38,8 +38,8 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall, TurnResult
 from agent_tui.toolkit.context import Ask
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
-from agent_tui.ui.configuring import SettingsDesk
 from agent_tui.ui.changes import ChangeView, Comparison, Reverted
+from agent_tui.ui.configuring import SettingsDesk
 from agent_tui.ui.house import JobLine, Listing, TrustView
 from agent_tui.ui.past import MoveView, PointView
 from agent_tui.ui.rulings import DecisionView, LastingScope
@@ -165,6 +165,10 @@ class FakePast:
 
     async def export(self, kind: str, path: str) -> str:
         self.calls.append(("export", kind, path))
+        return f"Written to {path or kind}"
+
+    async def export_picture(self, kind: str, path: str, svg: str) -> str:
+        self.calls.append(("export_picture", kind, path, svg))
         return f"Written to {path or kind}"
 
     async def excerpt(self, session_id: str) -> str:

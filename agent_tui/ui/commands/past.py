@@ -14,6 +14,7 @@ from agent_tui.ui.screens.picker import Choice
 from agent_tui.ui.talk import Side
 
 _SHOWN_NAMES = 8
+_PICTURES = ("svg", "png")
 
 
 async def _rewind(host: CommandHost, _args: str) -> None:
@@ -177,7 +178,11 @@ async def _export(host: CommandHost, args: str) -> None:
     kind, _, path = args.partition(" ")
     if "." in kind and not path:
         kind, path = kind.rpartition(".")[2], kind
-    host.notice("info", await host.backend.past.export(kind, path.strip()))
+    past, path = host.backend.past, path.strip()
+    if kind in _PICTURES:
+        host.notice("info", await past.export_picture(kind, path, host.picture()))
+    else:
+        host.notice("info", await past.export(kind, path))
 
 
 async def _pending(host: CommandHost, _args: str) -> None:
@@ -192,7 +197,7 @@ async def _scopes(_host: CommandHost, _typed: str) -> Sequence[str]:
 
 
 async def _formats(_host: CommandHost, _typed: str) -> Sequence[str]:
-    return ("md", "html", "json")
+    return ("md", "html", "json", *_PICTURES)
 
 
 def past_commands() -> list[Command]:
@@ -221,10 +226,10 @@ def past_commands() -> list[Command]:
         ),
         Command(
             "export",
-            "write the session to a file",
+            "write the session, or a picture of the screen, to a file",
             _export,
             aliases=("save",),
-            usage="[md | html | json] [path]",
+            usage="[md | html | json | svg | png] [path]",
             while_busy=True,
             complete=_formats,
         ),

@@ -70,6 +70,10 @@ class CommandHost(Protocol):
         """Let a setting that was changed count now where it can."""
         ...
 
+    def picture(self) -> str:
+        """Give the screen as it is now as SVG."""
+        ...
+
     def copy_reply(self, number: int) -> None:
         """Copy the text of a reply to the clipboard; 1 is the last."""
         ...

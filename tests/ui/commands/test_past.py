@@ -156,6 +156,23 @@ async def test_export_takes_a_kind_and_a_path_or_a_path_alone(workspace: Path) -
         ]
 
 
+async def test_export_makes_a_picture_of_the_screen_that_fetches_nothing(workspace: Path) -> None:
+    async with stage(workspace, backend=backend(workspace)) as here:
+        here.app.notice("info", "a notice in the picture")
+        await here.settle()
+        await here.send("/export svg shot.svg")
+        await here.until(lambda: here.backend.past.calls)
+        await here.send("/export shot.png")
+        await here.until(lambda: len(here.backend.past.calls) == 2)
+
+    (_, kind, path, svg), (_, second, target, _) = here.backend.past.calls
+    assert (kind, path, second, target) == ("svg", "shot.svg", "png", "shot.png")
+    assert "notice" in str(svg)
+    assert str(svg).replace("http://www.w3.org/", "").count("http") == 0
+    assert "@font-face" not in str(svg)
+    assert "Fira" not in str(svg)
+
+
 async def test_item_28_pending_approvals_are_asked_again_only_when_told(workspace: Path) -> None:
     async with stage(workspace) as here:
         here.backend.waits = True
