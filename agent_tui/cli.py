@@ -83,6 +83,8 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
+        if drawn is not None:
+            drawn.restore()
         return _say(f"{error.format_message()} Try 'agent-tui --help'.", USAGE_ERROR)
     except click.Abort:
         return INTERRUPTED
@@ -272,6 +274,9 @@ def root_command(drawn: "InstantPrompt | None" = None) -> "click.Command":
         "--add-dir", "add_dirs", multiple=True, type=click.Path(path_type=Path), help="One more directory."
     )
     @click.option("--theme", default="", help="The theme for this run.")
+    @click.option(
+        "--screen-reader", is_flag=True, help="Plain lines with labels and numbered choices; no full screen."
+    )
     @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
     @click.option("--no-color", is_flag=True, help="Use no colours, as with NO_COLOR=1.")
     @click.option(
@@ -333,8 +338,15 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise _usage("no terminal here; use -p PROMPT for a run without a screen")
     term = os.environ.get("TERM", "")
-    if term in NO_SCREEN:
-        raise _usage(f"no full screen is possible with TERM={term!r}; use -p PROMPT for a run without one")
+    if options.screen_reader or term in NO_SCREEN:
+        from agent_tui.wiring import run_lines
+
+        why = (
+            f"No full screen is possible with TERM={term!r}, so this is it in lines."
+            if term in NO_SCREEN
+            else ""
+        )
+        return run_lines(options, workspace, greeting=why)
     from agent_tui.wiring import run_screen
 
     return run_screen(options, workspace, drawn=drawn)
