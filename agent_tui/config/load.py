@@ -16,6 +16,8 @@ _TABLE = TypeAdapter(dict[str, object])
 RULES = {"permissions.allow", "permissions.ask", "permissions.deny"}
 ELSEWHERE = {*RULES, "mcp.servers"}
 """Keys that have readers of their own: the rules, and the MCP servers."""
+TABLES_ELSEWHERE = {"hooks"}
+"""Whole tables that have readers of their own."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ class _Loading:
             self._add(layer, key, value, text)
 
     def _add(self, layer: Layer, key: str, value: object, text: str) -> None:
-        if key not in ELSEWHERE and not layer.tightens_only:
+        elsewhere = key in ELSEWHERE or key.partition(".")[0] in TABLES_ELSEWHERE
+        if not elsewhere and not layer.tightens_only:
             self.set_value(key, value, source=str(layer.file), file=layer.file, line=line_of(text, key))
 
     def set_value(self, key: str, value: object, *, source: str, file: Path, line: int) -> None:

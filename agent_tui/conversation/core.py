@@ -16,6 +16,7 @@ from agent_tui.conversation.past import SessionPast
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.rulings import PolicyRulings
+from agent_tui.conversation.session_hooks import SessionHooks
 from agent_tui.conversation.talk import SessionTalk
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.mcp.servers import Servers
@@ -34,7 +35,7 @@ from agent_tui.sessions.deferred import recorded_approver
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.toolkit.context import Ask, TodoItem, TodoList
+from agent_tui.toolkit.context import Ask, Question, TodoItem, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
 
@@ -55,6 +56,7 @@ class OpenSession:
     restored: Restored
     told: ToldOnce
     shell: PersonShell
+    hooks: SessionHooks
     shown: set[str] = field(default_factory=set[str])
 
     def new_notices(self) -> list[str]:
@@ -129,6 +131,7 @@ class Core:
         self.extensions = extensions
         desk.overhear = extensions.hear
         self._last_usage: Usage | None = None
+        self._begun = False
         self._spent_usd: float | None = 0.0
 
     @property
@@ -157,10 +160,22 @@ class Core:
 
         self._desk.sink = listen
         self._desk.approver = approver
-        self._desk.ask = ask
+        self._desk.ask = None if ask is None else self._asking(ask)
+        if not self._begun:
+            self._begun = True
+            self._session.hooks.begin("resume" if self.agent.history else "new")
         if ask is not None and self._look_around is not None:
             look, self._look_around = self._look_around, None
             self._looking = asyncio.create_task(self._tell_of(look))  # owned: ended by aclose
+
+    def _asking(self, ask: Ask) -> Ask:
+        """Give an `ask` that also tells hooks that a question waits."""
+
+        async def told(questions: Sequence[Question]) -> Sequence[Sequence[str]] | None:
+            self._session.hooks.question_waits(questions)
+            return await ask(questions)
+
+        return told
 
     async def _tell_of(self, look: Callable[[], Awaitable[Sequence[str]]]) -> None:
         """Tell the person what was found on this machine."""
@@ -208,6 +223,7 @@ class Core:
         self._session.checkpoints.begin()
         self._session.restored = Restored()  # whatever waited there is answered by this turn
         await self._join_tools()
+        await self._session.hooks.ready()
         result = await self.agent.run(text, images=images)
         await self._tell_new()
         return result
@@ -242,6 +258,7 @@ class Core:
     async def redrive(self) -> TurnResult:
         self._session.checkpoints.begin()
         restored, self._session.restored = self._session.restored, Restored()
+        await self._session.hooks.ready()
         result = await self.agent.redrive(restored.known)
         await self._tell_new()
         return result
@@ -324,7 +341,9 @@ class Core:
 
     async def _switch(self, record: Session) -> None:
         old = self._session
+        await old.hooks.end("switch")
         self._session = await self._open_session(record)
+        self._session.hooks.begin("resume" if self.agent.history else "new")
         self.extensions.session_started(record.id)
         self._last_usage = None
         await old.aclose()
@@ -399,6 +418,7 @@ class Core:
         started = time.monotonic()
         self.agent.cancel()
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._session.hooks.end("leave"))
             group.create_task(self.extensions.aclose())
             if self.servers is not None:
                 group.create_task(self.servers.aclose())

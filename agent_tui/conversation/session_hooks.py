@@ -10,12 +10,12 @@ from agent_tui.extensions.hooks.bus import Hooks
 from agent_tui.extensions.hooks.events import EventName, HookAnswer, HookEvent
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.permissions import PermissionRequest
-from agent_tui.toolkit.context import Ask, Question
+from agent_tui.toolkit.context import Question
 
 END_LIMIT_S = 1.5
 """How long the hooks of session_end may take together: leaving the program must not wait for more."""
 
-Source = Literal["new", "resume", "switch"]
+Source = Literal["new", "resume"]
 End = Literal["leave", "switch"]
 
 
@@ -102,14 +102,9 @@ class SessionHooks:
         words = "1 call waits for your decision" if count == 1 else f"{count} calls wait for your decision"
         self._note("approval", words)
 
-    def asking(self, ask: Ask) -> Ask:
-        """Give an `ask` that also tells that a question waits."""
-
-        async def told(questions: Sequence[Question]) -> Sequence[Sequence[str]] | None:
-            self._note("question", questions[0].question if questions else "A question waits for your answer")
-            return await ask(questions)
-
-        return told
+    def question_waits(self, questions: Sequence[Question]) -> None:
+        """Tell that a question waits for the person."""
+        self._note("question", questions[0].question if questions else "A question waits for your answer")
 
     def _note(self, kind: str, message: str) -> None:
         if not self._hooks.any(EventName.NOTIFICATION):

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.config.paths import Paths
-from agent_tui.conversation.core import Core, Desk
+from agent_tui.conversation.core import Core
+from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings
 from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.settings_desk import SettingsFiles
@@ -29,6 +30,7 @@ from agent_tui.providers.unconnected import UnconnectedProvider
 from agent_tui.run.chosen_session import open_record
 from agent_tui.run.extensions import load_project_extensions
 from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_files
+from agent_tui.run.hooks import RunHooks, make_hooks
 from agent_tui.run.mcp_servers import configured, join_servers
 from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
 from agent_tui.run.opening import SessionBuilder
@@ -102,7 +104,10 @@ async def assemble(
         return []
 
     kept = ground.outputs if options.ephemeral else ground.paths.sessions
-    builder = SessionBuilder(ground, desk, policy, connect_to, kept / CHECKPOINTS, redactor.known)
+    hooks, faults = make_hooks(ground, desk.warn)
+    builder = SessionBuilder(
+        ground, desk, policy, connect_to, kept / CHECKPOINTS, redactor.known, hooks.hooks
+    )
     unconnected = await asyncio.to_thread(connect_first)
     session = await builder.open(record)
     offline = choice.provider == "offline"
@@ -127,12 +132,12 @@ async def assemble(
         connect=switch_to,
         store=store,
         policy=policy,
-        belongings=belongings(ground, policy),
+        belongings=belongings(ground, policy, hooks),
         tools=ground.tools,
         sandbox=ground.sandbox,
         history=HistoryFile(ground.paths.history, redact=redactor),
         warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
-        notices=[*hints, *unconnected, *ground.notices, *opening, *news],
+        notices=[*hints, *unconnected, *ground.notices, *faults, *opening, *news],
         look_around=local_servers if keyless and with_screen else None,
         persistent=not options.ephemeral,
         clean_up=ground.close,
@@ -141,17 +146,19 @@ async def assemble(
     )
 
 
-def belongings(ground: Ground, policy: Policy) -> Belongings:
+def belongings(ground: Ground, policy: Policy, hooks: RunHooks) -> Belongings:
     """Give what the interface's house is made of."""
 
     async def trust_changed(trusted: bool) -> list[str]:
         files = rule_files(ground.paths, ground.workspace)
         policy.book = await asyncio.to_thread(load_book, files, extra=ground.inputs.rules, trusted=trusted)
         ground.tools.remove("project")
+        await asyncio.to_thread(lambda: ground.hold.take(trusted=trusted))
+        faults = await asyncio.to_thread(lambda: hooks.load(trusted=trusted))
         await ground.extensions.drop_project()
         if not trusted:
             return []
-        faults = await asyncio.to_thread(
+        faults += await asyncio.to_thread(
             load_project_extensions, ground.extensions, ground.settings, ground.paths, ground.workspace
         )
         ground.extensions.start()
@@ -168,6 +175,7 @@ def belongings(ground: Ground, policy: Policy) -> Belongings:
         skills=ground.skills,
         agents=ground.agent_types,
         agent_faults=ground.agent_faults,
+        hooks=hooks.listing,
         settings=_settings_files(ground),
     )
 

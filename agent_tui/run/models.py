@@ -8,7 +8,7 @@ from importlib import import_module
 
 from agent_tui.config.paths import Paths
 from agent_tui.config.settings import Settings
-from agent_tui.conversation.core import Desk
+from agent_tui.conversation.desk import Desk
 from agent_tui.protocol.events import Retrying
 from agent_tui.providers.connect import (
     PROVIDERS,

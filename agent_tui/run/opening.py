@@ -15,13 +15,17 @@ from agent_tui.agent.nested import NestedInstructions
 from agent_tui.agent.plan import PlanMode, PlanReminder, inside_reminder
 from agent_tui.agent.prompt import system_prompt
 from agent_tui.agent.subagents import Shared, Subagents
-from agent_tui.conversation.core import Desk, OpenSession, ToldOnce
+from agent_tui.conversation.core import OpenSession
 from agent_tui.conversation.denial_offer import DenialOffers
+from agent_tui.conversation.desk import Desk, ToldOnce
 from agent_tui.conversation.person_shell import PersonShell
+from agent_tui.conversation.round_hooks import RoundHooks
+from agent_tui.conversation.session_hooks import SessionHooks
 from agent_tui.executor.hooks import AfterCall, BeforeCall, HookChain
 from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.prepare import MakeContext
 from agent_tui.executor.rounds import Rounds
+from agent_tui.extensions.hooks.bus import Hooks
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.events import Notice
@@ -48,7 +52,9 @@ class SessionBuilder:
         connect: Callable[[str], RetryingProvider],
         checkpoint_folder: Path,
         mask: Callable[[str], str],
+        hooks: Hooks,
     ) -> None:
+        self._hooks = hooks
         self._checkpoint_folder = checkpoint_folder
         self._mask = mask
         self._ground = ground
@@ -66,16 +72,20 @@ class SessionBuilder:
         record.notices += explain(restored)
         world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
         surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.accepted)
+        round_hooks = RoundHooks(self._hooks)
         hooks = HookChain(
             [
                 NestedInstructions(lambda: surroundings.instructions),
                 SecretsMasked(self._mask),
+                round_hooks,
                 GuardrailHooks(GuardrailChain(ground.guardrails)),
             ]
         )
         offers = self._offers()
         checkpoints = Checkpoints(ground.workspace, self._checkpoint_folder)
         told = ToldOnce()
+        session_hooks = SessionHooks(self._hooks, round_hooks, session_id=lambda: record.id, tell=told.add)
+        desk.waits = session_hooks.approval_waits
         plan = PlanReminder(self._policy, lambda: agent.history)
         skills = await asyncio.to_thread(ground.skill_names) if ground.tools.owns("skill") else []
         types = ground.agent_types() if ground.tools.owns("task") else []
@@ -90,6 +100,7 @@ class SessionBuilder:
                     sink=desk.tell,
                     make_context=world.context,
                     hooks=HookChain([hooks, TodosKept(record, world.todos.items), offers]),
+                    questions=round_hooks,
                     locks=self._locks,
                 ),
                 checkpoints=checkpoints,
@@ -115,6 +126,7 @@ class SessionBuilder:
             limits=ground.limits(),
             schema=ground.inputs.schema,
             guardrails=ground.guardrails,
+            hooks=session_hooks,
             ask_continue=desk.ask_continue,
             session_id=record.id,
             reminders=lambda: [*plan(), *told.take()],
@@ -132,6 +144,7 @@ class SessionBuilder:
                 environment=surroundings,
                 reminders=inside_reminder(self._policy),
                 hooks=HookChain([hooks, offers]),
+                questions=round_hooks,
                 skills=skills,
                 guardrails=ground.guardrails,
             ),
@@ -146,6 +159,7 @@ class SessionBuilder:
             surroundings=surroundings,
             restored=restored,
             told=told,
+            hooks=session_hooks,
             shell=PersonShell(ground.tools, world.context, desk.tell, told.add),
         )
 

@@ -6,10 +6,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from agent_tui.conversation.round_hooks import RoundHooks
 from agent_tui.executor.rounds import Rounds
 from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.permissions import Approver
 from agent_tui.run.ground import make_ground, make_policy
+from agent_tui.run.hooks import make_hooks
 from agent_tui.run.options import RunOptions
 from agent_tui.toolkit.context import ShellState, TodoList, ToolContext
 from agent_tui.toolkit.jobs import SessionJobs
@@ -20,6 +22,14 @@ from agent_tui.toolkit.tracker import FileTracker
 async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rounds]:
     """Give rounds without a model and without a session; the person counts as having read every file."""
     ground = await asyncio.to_thread(make_ground, RunOptions(), workspace)
+
+    async def warn(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    run_hooks, problems = make_hooks(ground, warn)
+    for problem in problems:
+        await warn(problem)
+    hooks = RoundHooks(run_hooks.hooks)
     jobs = SessionJobs()
     data_dir = ground.outputs
     shell, todos, files = ShellState(cwd=workspace), TodoList(), FileTracker(trusting=True)
@@ -56,6 +66,8 @@ async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rou
             journal=NullJournal(),
             sink=silent,
             make_context=context,
+            hooks=hooks,
+            questions=hooks,
         )
     finally:
         await ground.extensions.aclose()

@@ -165,16 +165,23 @@ def _leave_own_venv(variables: dict[str, str], prefix: Path, workspace: Path) ->
         variables["PATH"] = os.pathsep.join(entries)
 
 
-class WithoutVariables:
-    """A sandbox that also keeps the variables named in `names` from every command (`[shell] env_deny`).
+def without_names(env: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Give the variables without those named; a name ending in `*` stands for every name that begins so."""
+    exact = frozenset(name for name in names if not name.endswith("*"))
+    prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
+    return {
+        name: value
+        for name, value in env.items()
+        if name not in exact and not (prefixes and name.startswith(prefixes))
+    }
 
-    A name ending in `*` stands for every name that begins so.
-    """
+
+class WithoutVariables:
+    """A sandbox that also keeps the variables named in `names` from every command (`[shell] env_deny`)."""
 
     def __init__(self, sandbox: Sandbox, names: Sequence[str]) -> None:
         self._sandbox = sandbox
-        self._exact = frozenset(name for name in names if not name.endswith("*"))
-        self._prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
+        self._names = tuple(names)
 
     @property
     def strength(self) -> Strength:
@@ -193,9 +200,5 @@ class WithoutVariables:
         env: Mapping[str, str],
         keep_fds: tuple[int, ...] = (),
     ) -> Launch:
-        kept = {
-            name: value
-            for name, value in env.items()
-            if name not in self._exact and not name.startswith(self._prefixes or ("\0",))
-        }
+        kept = without_names(env, self._names)
         return self._sandbox.launch(argv, cwd=cwd, confinement=confinement, env=kept, keep_fds=keep_fds)

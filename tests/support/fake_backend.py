@@ -247,6 +247,9 @@ class FakeHouse:
     async def skills(self) -> Listing:
         return self.listing
 
+    async def hooks(self) -> Listing:
+        return Listing((("pre_tool bash", "./check (config.toml:3, 5 s, fails closed)"),))
+
     async def agents(self) -> Listing:
         return self.listing
 

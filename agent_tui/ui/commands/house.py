@@ -88,6 +88,13 @@ async def _agents(host: CommandHost, _args: str) -> None:
     host.notice("info", _report(await host.backend.house.agents(), "There are no sub-agents."))
 
 
+async def _hooks(host: CommandHost, _args: str) -> None:
+    listing = await host.backend.house.hooks()
+    host.notice(
+        "info", _report(listing, "There are no hooks. They stand in config.toml as [[hooks.EVENT]] tables.")
+    )
+
+
 async def _memory(host: CommandHost, _args: str) -> None:
     listing = await host.backend.house.memory()
     host.notice(
@@ -129,6 +136,7 @@ def house_commands() -> list[Command]:
         ),
         Command("skills", "skills the model can load", _skills, while_busy=True),
         Command("agents", "sub-agents the model can send", _agents, aliases=("subagents",), while_busy=True),
+        Command("hooks", "your commands that look at calls and turns", _hooks, while_busy=True),
         Command(
             "memory", "instruction files the model reads", _memory, aliases=("instructions",), while_busy=True
         ),
