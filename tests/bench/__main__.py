@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from tests.bench.cases import CASES, LONG_CASES, Figure
 from tests.bench.checkpoints import checkpoints
 from tests.bench.files import file_tools
+from tests.bench.hanging import hanging
 from tests.bench.sandboxed import sandboxed
 from tests.bench.searches import searches
 
@@ -13,6 +14,7 @@ ALL: dict[str, Callable[[], Iterator[Figure]]] = {
     "checkpoints": checkpoints,
     "searches": searches,
     "sandbox": sandboxed,
+    "hanging": hanging,
 }
 
 

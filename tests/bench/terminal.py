@@ -9,14 +9,23 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROWS, COLUMNS = 40, 120
 
 
 class Child:
-    def __init__(self, *args: object) -> None:
+    """A program in a terminal: the benchmark's own with `args`, or `program` with `environment` in `cwd`."""
+
+    def __init__(
+        self,
+        *args: object,
+        program: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        argv = [*program] or [sys.executable, "-m", "tests.bench.child", *map(str, args)]
         reader, writer = os.pipe()
         os.set_inheritable(writer, True)
         self.reports: dict[str, Mapping[str, float]] = {}
@@ -27,15 +36,10 @@ class Child:
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             os.close(reader)
-            environment = {
-                **os.environ,
-                "BENCH_FD": str(writer),
-                "TERM": "xterm-256color",
-                "COLORTERM": "truecolor",
-            }
-            os.execve(
-                sys.executable, [sys.executable, "-m", "tests.bench.child", *map(str, args)], environment
-            )
+            if cwd is not None:
+                os.chdir(cwd)
+            terminal = {"BENCH_FD": str(writer), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            os.execve(argv[0], argv, {**(os.environ if environment is None else environment), **terminal})
         os.close(writer)
         self._reader = reader
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
