@@ -341,6 +341,8 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     if options.screen_reader or term in NO_SCREEN:
         from agent_tui.wiring import run_lines
 
+        if drawn is not None:
+            drawn.restore()
         why = (
             f"No full screen is possible with TERM={term!r}, so this is it in lines."
             if term in NO_SCREEN
