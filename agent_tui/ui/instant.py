@@ -117,6 +117,7 @@ class InstantPrompt:
     def stop(self) -> bytes:
         """End the echo for good and give the bytes that came after `text`; the terminal stays as it is."""
         if self._end():
+            self._unwatch_signals()
             os.write(self._wake_w, b"x")
             self._reading.acquire()
             os.close(self._wake_r)
@@ -130,6 +131,7 @@ class InstantPrompt:
     def restore(self) -> None:
         """Give the terminal back as it was, unless the program has taken it over."""
         if self._end():
+            self._unwatch_signals()
             self._give_back()
 
     def _end(self) -> bool:
@@ -139,7 +141,6 @@ class InstantPrompt:
             self._lock.release()
         if is_first:
             sys.setswitchinterval(self._switch_s)
-            self._unwatch_signals()
         return is_first
 
     def _take_terminal(self) -> None:
@@ -182,8 +183,8 @@ class InstantPrompt:
             self._take(data)
             if not was_frozen:
                 self._paint_line()
-        if self._kept.endswith(_INTERRUPT):  # a start that hangs can be left
-            self.restore()
+        if self._kept.endswith(_INTERRUPT) and self._end():  # a start that hangs can be left
+            self._give_back()
             os._exit(130)
         return bool(data)
 
@@ -233,8 +234,8 @@ class InstantPrompt:
         if framed:
             row, line = rows - look.below, "─" * (columns - 2)
             edge = f"\x1b[0;{look.frame}m"
-            parts.append(f"\x1b[{row - 1};1H{edge}╭{line}╮\x1b[{row};1H│\x1b[{row};{columns}H│")
-            parts.append(f"\x1b[{row + 1};1H╰{line}╯")
+            inside = f"│\x1b[0;{look.base}m{' ' * (columns - 2)}{edge}│"
+            parts.append(f"\x1b[{row - 1};1H{edge}╭{line}╮\x1b[{row};1H{inside}\x1b[{row + 1};1H╰{line}╯")
         self._write("".join(parts))
         self._paint_line()
 
