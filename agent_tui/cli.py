@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import __version__
+from agent_tui.run.in_browser import in_browser
 from agent_tui.run.options import PICK, PROVIDERS, RunOptions
 from agent_tui.ui.instant import NO_SCREEN
 
@@ -297,7 +298,10 @@ def root_command(drawn: "InstantPrompt | None" = None) -> "click.Command":
     return root
 
 
-_EPILOG = "Subcommands: tool, sessions, resume, approvals, permissions, mcp, config, models, doctor, completion. 'agent-tui SUBCOMMAND --help' tells more."
+_EPILOG = (
+    "Subcommands: tool, sessions, resume, approvals, permissions, mcp, config, models, doctor, serve, completion. "
+    "'agent-tui SUBCOMMAND --help' tells more."
+)
 
 
 def _check_session_flags(options: RunOptions) -> None:
@@ -335,6 +339,10 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
 
         piped = "" if options.input_format == "stream-json" else _piped_text()
         return run_headless(options, workspace, piped=piped)
+    if in_browser():
+        from agent_tui.wiring import run_screen
+
+        return run_screen(options, workspace)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise _usage("no terminal here; use -p PROMPT for a run without a screen")
     term = os.environ.get("TERM", "")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.config.paths import user_paths
+from agent_tui.run.in_browser import forget_browser, in_browser
 from agent_tui.run.options import PICK
 
 if TYPE_CHECKING:  # the parts are imported when they are built: the screen paints first
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # the parts are imported when they are built: the screen pain
     from agent_tui.headless.output import Output
     from agent_tui.protocol.permissions import Approver
     from agent_tui.run.options import RunOptions
+    from agent_tui.ui.browser.driver import BrowserDriver
     from agent_tui.ui.instant import InstantPrompt
 
 
@@ -47,16 +49,29 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         keymap_file=paths.keymap,
         crash_log=paths.log,
         notify=notify if notify in ("osc9", "osc777", "bell", "off") else "auto",
-        row_diff=row_diff if isinstance(row_diff, bool) else draws_by_rows(os.environ),
+        row_diff=row_diff if isinstance(row_diff, bool) else draws_by_rows(os.environ) and not in_browser(),
         remember=preferences.remember,
     )
     first = "/sessions" if options.resume == PICK else options.prompt
-    app = AgentApp(load_core, settings=settings, initial_prompt=first, drawn=drawn)
+    shown_by_browser = in_browser()
+    app = AgentApp(
+        load_core, settings=settings, initial_prompt=first, drawn=drawn, driver=_driver(shown_by_browser)
+    )
+    forget_browser()
     code = app.run(mouse=not options.no_mouse and preferences.configured("mouse") is not False)
     farewell = app.farewell()
-    if farewell:
+    if farewell and not shown_by_browser:
         print(farewell)
     return 1 if app.crash_message else code or 0
+
+
+def _driver(shown_by_browser: bool) -> "type[BrowserDriver] | None":
+    """Give the driver for a page, None for a terminal's."""
+    if not shown_by_browser:
+        return None
+    from agent_tui.ui.browser.driver import BrowserDriver
+
+    return BrowserDriver
 
 
 def run_lines(options: "RunOptions", workspace: Path, *, greeting: str = "") -> int:

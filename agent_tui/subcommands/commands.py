@@ -185,12 +185,28 @@ def completion(shell: str) -> int:
     return 0
 
 
+@click.command(
+    help="Show the program in a browser on this machine. Flags after -- are those of each page's program."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; a free one by default.")
+@click.argument("flags", nargs=-1, type=click.UNPROCESSED)
+@DIRECTORY
+def serve(port: int, flags: tuple[str, ...], directory: Path | None) -> int:
+    """Serve pages on loopback."""
+    from agent_tui.subcommands.serve import serve as serve_here
+
+    workspace = RunOptions(directory=directory).enter_directory()
+    serve_here(flags, port=port, workspace=workspace, tell=click.echo)
+    return 0
+
+
 COMMANDS: dict[str, click.Command] = {
     "tool": tool,
     "config": config,
     "auth": auth,
     "models": models,
     "doctor": doctor,
+    "serve": serve,
     "completion": completion,
     "acp": acp,
 }

@@ -26,11 +26,14 @@ from agent_tui.ui.driver import TurnDriver
 from agent_tui.ui.files import FileIndex
 from agent_tui.ui.first_frame import keep_look, look_of
 from agent_tui.ui.instant import InstantPrompt
-from agent_tui.ui.keymap import Keymap, load_keymap
+from agent_tui.ui.keymap import spell
+from agent_tui.ui.keymap_file import KeymapFile
 from agent_tui.ui.main_screen import MainScreen
 from agent_tui.ui.notify import Notifier
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.plugged import ExtensionDesk
+from agent_tui.ui.presets import Preset
+from agent_tui.ui.presses import Presses
 from agent_tui.ui.render.rowdiff import RowDiffApp
 from agent_tui.ui.render.safe import install
 from agent_tui.ui.render.warm import warm
@@ -44,12 +47,14 @@ from agent_tui.ui.widgets.completion import Completion
 from agent_tui.ui.widgets.editor import Editor
 from agent_tui.ui.widgets.prompt import Prompt
 from agent_tui.ui.widgets.status import StatusLine
+from agent_tui.ui.widgets.todos import TodoView
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from agent_tui.ui.backend import Backend
     from agent_tui.ui.link import Link
 
-TWICE_S = 2.0
 FOCUS_CLICK_S = 0.2
 
 
@@ -74,9 +79,10 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         initial_prompt: str = "",
         commands: Sequence[Command] = (),
         drawn: InstantPrompt | None = None,
+        driver: type[Driver] | None = None,
     ) -> None:
         self.drawn = drawn
-        super().__init__(driver_class=TerminalDriver)
+        super().__init__(driver_class=driver or TerminalDriver)
         install()
         self.settings = settings or UiSettings()
         self.diffs_rows = self.settings.row_diff
@@ -84,7 +90,12 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self._loader = backend_loader
         self._initial_prompt = initial_prompt
         self._start_notices: list[tuple[Level, str]] = []
-        self.keys = self._load_keys()
+        self.keymap_file = KeymapFile(
+            self.settings.keymap_file, preset=self.settings.keys, clock=self.settings.clock
+        )
+        self.keys = self.keymap_file.keys
+        if self.keymap_file.problem:
+            self._start_notices.append(("error", f"{self.keymap_file.problem} The default keys are used."))
         self.shelf = ThemeShelf(self.settings.theme_folders)
         self.chosen_theme = self._first_theme()
         self.palette: Palette = self.chosen_theme.palette
@@ -100,10 +111,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.notifier = Notifier(
             self.settings.notify, send=self._send_to_terminal, has_focus=lambda: self.app_focus
         )
-        self._armed_by = ""
-        self._last_key_at = 0.0
+        self.presses = Presses(self, typing_s=self.settings.typing_s)
         self.focused_at = float("-inf")
-        self._last_escape_at = float("-inf")
         self._link: Link | None = None
         self.crash_message = ""
         self._make_parts()
@@ -111,23 +120,15 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
     def _make_parts(self) -> None:
         self.transcript = Transcript(self.palette, id="transcript", clock=self.settings.clock)
         self.below = Static("", id="below", markup=False)
-        self.activity = Activity(clock=self.settings.clock)
-        self.queue_view = QueueView()
-        self.banner = Banner()
+        self.todos = TodoView(self._read_todos)
+        self.activity = Activity(self.keys, clock=self.settings.clock)
+        self.queue_view = QueueView(self.keys)
+        self.banner = Banner(self.keys)
         self.prompt = Prompt(self.keys, id="prompt")
         self.actions = AppActions(self)
         self.completion = Completion(self.prompt, self.registry, self.actions)
         self.prompt.popup = self.completion.handle
-        self.status = StatusLine()
-
-    def _load_keys(self) -> Keymap:
-        if self.settings.keymap_file is None:
-            return Keymap()
-        try:
-            return load_keymap(self.settings.keymap_file)
-        except ConfigError as error:
-            self._start_notices.append(("error", f"{error} The default keys are used."))
-            return Keymap()
+        self.status = StatusLine(self.settings.status)
 
     def _first_theme(self) -> NamedTheme:
         try:
@@ -147,6 +148,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         return MainScreen(
             transcript=self.transcript,
             below=self.below,
+            todos=self.todos,
             activity=self.activity,
             queue=self.queue_view,
             banner=self.banner,
@@ -236,14 +238,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     def farewell(self) -> str:
         """Give the sentence to print on the normal screen once the program is gone."""
-        if self._link is None:
-            return self.crash_message
-        status = self._link.backend.status()
-        if not status.session_id:
-            return self.crash_message
-        name = f"{status.session_name} " if status.session_name else ""
-        kept = f"Session {name}kept. Go on with: agent-tui --resume {status.session_id}"
-        return f"{self.crash_message}\n{kept}" if self.crash_message else kept
+        parting = self._link.backend.parting if self._link is not None else ""
+        return "\n".join(filter(None, (self.crash_message, parting)))
 
     def report_bug(self, error: Exception) -> None:
         """Log a traceback and say one line."""
@@ -281,13 +277,13 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     async def on_event(self, event: events.Event) -> None:
         """See every key first: any key but a repeat of the same one takes back "press again to quit"."""
+        if isinstance(event, events.AppFocus | events.Key) and self.keymap_file.look():
+            self._keys_changed()
         if isinstance(event, events.AppFocus):
             self.focused_at = self.settings.clock()
         if isinstance(event, events.Key) and not event.is_forwarded:
-            self._last_key_at = self.settings.clock()
+            self.presses.saw(event.key)
             self.collector.active()
-            if self._armed_by and event.key != self._armed_by:
-                self.disarm()
         await super().on_event(event)
 
     def on_key(self, event: events.Key) -> None:
@@ -300,6 +296,21 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
             self.prompt.focus()
             if event.character is not None and event.is_printable:
                 self.prompt.insert_text(event.character)
+
+    def _keys_changed(self) -> None:
+        if self.keymap_file.problem:
+            self.notice("error", f"{self.keymap_file.problem} The keys stay as they were.")
+        else:
+            self.status.show_hint("The keys were read again")
+        self.use_keys()
+
+    def use_keys(self, preset: Preset | None = None) -> None:
+        """Show the keys that are in force now, those of another preset if one is named."""
+        if preset is not None:
+            self.keys.change(preset=preset)
+        self.prompt.keys_changed()
+        for part in (self.activity, self.queue_view, self.banner):
+            part.refresh()
 
     @property
     def in_dialog(self) -> bool:
@@ -327,6 +338,14 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Send what was written."""
         self.actions.submit(event.text, after_turn=event.after_turn)
 
+    def on_prompt_path_pasted(self, event: Prompt.PathPasted) -> None:
+        """Attach the image whose path was pasted."""
+        self.actions.attach_image(event.path, event.pasted)
+
+    def on_prompt_mode_shown(self, event: Prompt.ModeShown) -> None:
+        """Show the mode of vim's keys."""
+        self.status.show_mode(event.label)
+
     def on_banner_raised(self) -> None:
         """Open the round behind the banner."""
         self.actions.perform("approvals")
@@ -335,44 +354,21 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Show the whole of a result that was cut."""
         self.actions.open_full(event.call_id)
 
-    def arm_exit(self, key: str) -> bool:
-        """Tell whether this is the second press; the first shows how to quit and is forgotten after 2 seconds."""
-        if self._armed_by == key:
-            return True
-        self._armed_by = key
-        self.status.show_hint(f"Press {'Ctrl+C' if key == 'ctrl+c' else 'Ctrl+D'} again to quit")
-        self.set_timer(TWICE_S, self.disarm)
-        return False
+    def now(self) -> float:
+        """Give the time that presses are judged by."""
+        return self.settings.clock()
 
-    def disarm(self) -> None:
-        """Forget the first press of a key that quits when pressed twice."""
-        if self._armed_by:
-            self._armed_by = ""
-            self.status.show_hint("")
+    def later(self, seconds: float, then: Callable[[], None]) -> None:
+        """Call `then` after a while."""
+        self.set_timer(seconds, then)
 
-    def escape_twice(self) -> bool:
-        """Tell whether Esc was pressed shortly before."""
-        now = self.settings.clock()
-        twice = now - self._last_escape_at < TWICE_S
-        self._last_escape_at = float("-inf") if twice else now
-        return twice
+    def has_draft(self) -> bool:
+        """Tell whether something is written and not sent."""
+        return bool(self.prompt.text)
 
-    def is_typing(self) -> bool:
-        """Tell whether the person is in the middle of writing."""
-        recent = self.settings.clock() - self._last_key_at < self.settings.typing_s
-        return recent and bool(self.prompt.text)
-
-    def when_typing_stops(self, then: Callable[[], None]) -> None:
-        """Call `then` once no key came for a while."""
-
-        def look() -> None:
-            if self.is_typing():
-                self.when_typing_stops(then)
-            else:
-                then()
-
-        passed = self.settings.clock() - self._last_key_at
-        self.set_timer(max(0.05, self.settings.typing_s - passed), look)
+    def ask_again(self, key: str) -> None:
+        """Say that this key quits when it is pressed again."""
+        self.status.show_hint(f"Press {spell(key)} again to quit" if key else "")
 
     def _send_to_terminal(self, sequence: str) -> None:
         if self._driver is not None and not self.is_headless:
@@ -389,6 +385,10 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Say what the turn does, or for how long it waits."""
         if not self.driver.stopping:
             self.activity.say(word, wait_s=wait_s)
+        self.todos.look()
+
+    def _read_todos(self) -> str:
+        return self._link.backend.house.todos() if self._link is not None else ""
 
     def refresh_status(self) -> None:
         """Read the facts of the status line again."""
@@ -438,6 +438,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Show what waits."""
         queued = self.driver.queued()
         self.prompt.has_queue = bool(queued)
+        self.status.show_queue(len(queued))
         self.queue_view.show(queued, takes_back=not self.prompt.text)
 
     def run_command(self, command: Command, args: str) -> None:

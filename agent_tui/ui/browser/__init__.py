@@ -1,0 +1,1 @@
+"""The program in a browser on the same machine; needs the extra `serve`."""
