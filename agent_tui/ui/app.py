@@ -7,6 +7,7 @@ import contextlib
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -18,8 +19,6 @@ from textual.widgets import Static, TextArea
 
 from agent_tui.protocol.errors import AgentTuiError, ConfigError
 from agent_tui.protocol.replay import ReplayBlock
-from agent_tui.ui.actions import AppActions
-from agent_tui.ui.commands.builtin import builtin_commands
 from agent_tui.ui.commands.registry import Command, Level, Registry
 from agent_tui.ui.crash import write_crash
 from agent_tui.ui.driver import TurnDriver
@@ -52,6 +51,7 @@ from agent_tui.ui.widgets.todos import TodoView
 if TYPE_CHECKING:
     from textual.driver import Driver
 
+    from agent_tui.ui.actions import AppActions
     from agent_tui.ui.backend import Backend
     from agent_tui.ui.link import Link
 
@@ -103,7 +103,6 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.register_theme(painted)
         self.set_reactive(AgentApp.theme, painted.name)
         self.stylesheet.set_variables(self.get_css_variables())
-        self.registry = Registry(builtin_commands())
         for command in commands:
             if refused := self.registry.register(command):
                 self._start_notices.append(("warning", refused))
@@ -125,10 +124,23 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.queue_view = QueueView(self.keys)
         self.banner = Banner(self.keys)
         self.prompt = Prompt(self.keys, id="prompt")
-        self.actions = AppActions(self)
-        self.completion = Completion(self.prompt, self.registry, self.actions)
+        self.completion = Completion(self.prompt, lambda: self.registry, lambda: self.actions)
         self.prompt.popup = self.completion.handle
         self.status = StatusLine(self.settings.status)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The slash commands."""
+        from agent_tui.ui.commands.builtin import builtin_commands  # 12 ms, not before the first paint
+
+        return Registry(builtin_commands())
+
+    @cached_property
+    def actions(self) -> AppActions:
+        """What keys and commands do."""
+        from agent_tui.ui.actions import AppActions  # 40 ms with every dialog, not before the first paint
+
+        return AppActions(self)
 
     def _first_theme(self) -> NamedTheme:
         try:
@@ -467,6 +479,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
 
 def _import_link() -> type[Link]:
+    import agent_tui.ui.actions
+    import agent_tui.ui.commands.builtin  # noqa: F401  # for the first key that needs them
     from agent_tui.ui.link import Link  # 110 ms (pydantic): after the first paint, in a thread
 
     return Link

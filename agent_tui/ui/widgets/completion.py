@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,13 +40,13 @@ class Item:
     sends: bool = False
 
 
-def wanted(line: str, row: int, registry: Registry) -> Wanted | None:
+def wanted(line: str, row: int, registry: Callable[[], Registry]) -> Wanted | None:
     """Say what the text before the cursor asks to be completed; `line` ends at the cursor."""
     if row == 0 and line.startswith("/") and not line.startswith("//"):
         word, space, args = line[1:].partition(" ")
         if not space:
             return Wanted("command", word, 0)
-        command = registry.find(word)
+        command = registry().find(word)
         if command is not None and command.complete is not None:
             return Wanted("argument", args.lstrip(), len(word) + 2, command)
         return None
@@ -62,7 +62,12 @@ class Completion(Rows):
     """
 
     def __init__(
-        self, prompt: Prompt, registry: Registry, host: CommandHost, *, id: str | None = None
+        self,
+        prompt: Prompt,
+        registry: Callable[[], Registry],
+        host: Callable[[], CommandHost],
+        *,
+        id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self._prompt = prompt
@@ -106,13 +111,13 @@ class Completion(Rows):
         if asked is None:
             self.close()
         elif asked.kind == "command":
-            self._offer(_command_items(self._registry.matches(asked.query)))
+            self._offer(_command_items(self._registry().matches(asked.query)))
         else:
             self.run_worker(self._load(asked), group="completion", exclusive=True)
 
     async def _load(self, asked: Wanted) -> None:
         if asked.kind == "argument" and asked.command is not None and asked.command.complete is not None:
-            names = await asked.command.complete(self._host, asked.query)
+            names = await asked.command.complete(self._host(), asked.query)
             items = [_argument_item(match) for match in rank(asked.query, names, lambda name: name)]
         elif self._files is not None:
             self._files.refresh(self.refresh_offers)
