@@ -118,10 +118,13 @@ class ProcessPlug:
             while (lines := await child.lines()) is not None:
                 await self._take(lines, child, questions)
             await child.exited()
-            raise ExtensionFault(self._reason or f"the process {child.how()}")
+            self._reason = self._reason or f"the process {child.how()}"
+            raise ExtensionFault(self._reason)
         finally:
             self._child = None
-            self._fail_pending(self._reason or "its process is gone")
+            if self.state == "ready":
+                self.state = "ended"  # what is asked from now on waits for the next process
+            self._fail_pending(self._reason or "the program ends")
             await self._ended(child, [errors, *questions])
 
     async def _ended(self, child: Child, tasks: list[asyncio.Task[None]]) -> None:
@@ -272,7 +275,7 @@ class ProcessPlug:
         pending, self._pending = self._pending, {}
         for waiting in pending.values():
             if not waiting.answer.done():
-                waiting.answer.set_exception(ToolError(f"The extension {self.name!r} was ended: {why}."))
+                waiting.answer.set_exception(ToolError(f"The extension {self.name!r} is gone: {why}."))
 
     # What it says.
 
