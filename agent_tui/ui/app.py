@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -479,8 +480,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
 
 def _import_link() -> type[Link]:
-    import agent_tui.ui.actions
-    import agent_tui.ui.commands.builtin  # noqa: F401  # for the first key that needs them
+    importlib.import_module("agent_tui.ui.actions")  # for the first key that needs them
+    importlib.import_module("agent_tui.ui.commands.builtin")
     from agent_tui.ui.link import Link  # 110 ms (pydantic): after the first paint, in a thread
 
     return Link
