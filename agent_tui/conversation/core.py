@@ -1,17 +1,21 @@
 """The open conversation: one session with its agent, served to the screen and to headless runs."""
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
+from agent_tui.conversation.clipboard import Clipboard
 from agent_tui.conversation.desk import Desk, ToldOnce
 from agent_tui.conversation.house import Belongings, SessionHouse
+from agent_tui.conversation.images import IMAGE_MARK, KeptImages
 from agent_tui.conversation.past import SessionPast
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.plugged import SessionExtensions
@@ -37,6 +41,7 @@ from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session, SessionStore
 from agent_tui.toolkit.context import Ask, Question, TodoItem, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
+from agent_tui.toolkit.programs import find_program
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
 
 
@@ -67,11 +72,12 @@ class OpenSession:
         self.shown.update(new)
         return new
 
-    async def aclose(self) -> None:
-        """End its jobs and its helper, close its file."""
+    async def aclose(self) -> str:
+        """End its jobs and its helper, close its file; give where a copy is when it could not be saved, else ""."""
         await self.jobs.close()
         await self.checkpoints.aclose()
         await self.record.aclose()
+        return await asyncio.to_thread(self.record.write_elsewhere)
 
 
 OpenWith = Callable[[Session], Awaitable[OpenSession]]
@@ -133,6 +139,7 @@ class Core:
         self._last_usage: Usage | None = None
         self._begun = False
         self._spent_usd: float | None = 0.0
+        self._rescued = ""
 
     @property
     def workspace(self) -> Path:
@@ -325,6 +332,16 @@ class Core:
         except ProviderError:
             return [self.agent.provider.model]
 
+    async def keep_image(self, path: str) -> str:
+        images = KeptImages(self._session.record.data_dir)
+        if path:
+            name = await asyncio.to_thread(images.keep_file, self._workspace / Path(path).expanduser())
+        else:
+            find = partial(find_program, outside=self._workspace)
+            data = await Clipboard(find, os.environ).image()
+            name = await asyncio.to_thread(images.keep, data)
+        return f"{IMAGE_MARK}{name}"
+
     async def new_session(self) -> None:
         record = await asyncio.to_thread(self._store.create, self._workspace)
         await self._switch(record)
@@ -346,7 +363,9 @@ class Core:
         self._session.hooks.begin("resume" if self.agent.history else "new")
         self.extensions.session_started(record.id)
         self._last_usage = None
-        await old.aclose()
+        rescued = await old.aclose()
+        if rescued:
+            await self._desk.warn(rescued)
 
     async def sessions(self) -> Sequence[SessionView]:
         found = await asyncio.to_thread(self._store.list, None)
@@ -414,6 +433,19 @@ class Core:
         if self._persistent:
             self._history.append(text)
 
+    @property
+    def rescued(self) -> str:
+        """Where the session is that could not be saved, once all is closed; "" when it was."""
+        return self._rescued
+
+    @property
+    def parting(self) -> str:
+        record = self._session.record
+        if self._rescued or not record.is_kept:
+            return self._rescued
+        name = f"{record.name} " if record.name else ""
+        return f"Session {name}kept. Go on with: agent-tui --resume {record.id}"
+
     async def aclose(self) -> None:
         started = time.monotonic()
         self.agent.cancel()
@@ -425,7 +457,7 @@ class Core:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait([self._looking])
-        await self._session.aclose()
+        self._rescued = await self._session.aclose()
         await asyncio.to_thread(self._clean_up)
         async with asyncio.timeout(max(0.1, 2 - (time.monotonic() - started))):
             await self.agent.provider.aclose()

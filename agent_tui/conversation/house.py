@@ -13,7 +13,8 @@ from agent_tui.conversation.settings_desk import SettingsFiles
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.trust import Trust, TrustStore
 from agent_tui.protocol.errors import ToolError
-from agent_tui.toolkit.context import JobView
+from agent_tui.toolkit.checklist import checklist
+from agent_tui.toolkit.context import JobView, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.ui.house import JobLine, Listing, TrustLine, TrustView
 
@@ -28,6 +29,9 @@ class Inside(Protocol):
 
     @property
     def shell(self) -> PersonShell: ...
+
+    @property
+    def todos(self) -> TodoList: ...
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,9 @@ class SessionHouse:
 
     def jobs(self) -> Sequence[JobLine]:
         return [_job(view) for view in self._inside().jobs.all(tail_lines=TAIL_LINES)]
+
+    def todos(self) -> str:
+        return checklist(self._inside().todos.items)
 
     async def end_job(self, job_id: str) -> str:
         try:

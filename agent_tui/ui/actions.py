@@ -303,8 +303,9 @@ class AppActions:
             return
         at = transcript.next_match(step)
         following = self._app.keys.hint("global", "next_match")
+        ends = self._app.keys.legend(("prompt", "escape", "ends"))
         where = f"{at} of {len(transcript.matches)}"
-        self._app.status.show_hint(f"{transcript.needle!r}: {where} · {following} next · Esc ends")
+        self._app.status.show_hint(f"{transcript.needle!r}: {where} · {following} next · {ends}")
 
     def refresh_status(self) -> None:
         """Read the status line's facts again."""
@@ -313,6 +314,18 @@ class AppActions:
     def leave(self) -> None:
         """Quit."""
         self._app.run_worker(self._app.leave(), group="leave", exit_on_error=False)
+
+    def attach_image(self, path: str = "", pasted: str = "") -> None:
+        """Attach an image file, or the image of the clipboard; a file that is none is the text that was `pasted`."""
+        self.work(self._attach_image(path, pasted), "attach")
+
+    async def _attach_image(self, path: str, pasted: str) -> None:
+        try:
+            self._app.prompt.attach_image(await self.backend.keep_image(path))
+        except AgentTuiError as error:
+            if pasted:
+                self._app.prompt.insert_paste(pasted)
+            self._app.status.show_hint(str(error))
 
     def open_full(self, call_id: str) -> None:
         """Show the whole of a result that was cut for display."""

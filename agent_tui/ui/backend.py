@@ -169,6 +169,13 @@ class Backend(Protocol):
 
     async def models(self) -> Sequence[str]: ...
 
+    async def keep_image(self, path: str) -> str:
+        """Keep an image file for this session, with "" that of the clipboard; give the name it is mentioned by.
+
+        Raises AgentTuiError for what is no image or too large for a model.
+        """
+        ...
+
     async def new_session(self) -> None: ...
 
     async def resume(self, session_id: str) -> str:
@@ -206,6 +213,11 @@ class Backend(Protocol):
 
     def remember_prompt(self, text: str) -> None:
         """Append to the prompt history (0600, never blocks)."""
+        ...
+
+    @property
+    def parting(self) -> str:
+        """What the person is to know once the program is gone: where the session is, "" when there is none."""
         ...
 
     async def aclose(self) -> None:

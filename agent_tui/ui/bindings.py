@@ -98,6 +98,16 @@ ACTIONS: dict[str, dict[str, str]] = {
         "next_page": "next page of a dialog",
         "previous_page": "previous page of a dialog",
     },
+    "confirm": {
+        "yes": "yes",
+        "no": "no",
+    },
+    "question": {
+        "mark": "mark an answer, where several are possible",
+        "own_words": "answer in your own words",
+        "previous_question": "previous question",
+        "next_question": "next question",
+    },
     "rules": {
         "session": "make a decision last for this session",
         "project": "make a decision last for this project",
@@ -272,6 +282,16 @@ DEFAULTS: dict[str, dict[str, str]] = {
     "pages": {
         "tab": "next_page",
         "shift+tab": "previous_page",
+    },
+    "confirm": {
+        "y": "yes",
+        "n": "no",
+    },
+    "question": {
+        "space": "mark",
+        "tab": "own_words",
+        "left": "previous_question",
+        "right": "next_question",
     },
     "rules": {
         "s": "session",

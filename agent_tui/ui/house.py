@@ -82,6 +82,10 @@ class House(Protocol):
         """Give the model's task list, one line per task with its mark in front; "" when there is none."""
         ...
 
+    def todos(self) -> str:
+        """Give the model's task list, one line per task with its mark in front; "" when there is none."""
+        ...
+
     async def end_job(self, job_id: str) -> str:
         """End a job with all it started; give a sentence."""
         ...
@@ -105,6 +109,10 @@ class House(Protocol):
     async def skills(self) -> Listing: ...
 
     async def agents(self) -> Listing: ...
+
+    async def hooks(self) -> Listing:
+        """List the hooks, in the order in which they are asked, as (event, what runs)."""
+        ...
 
     async def hooks(self) -> Listing:
         """List the hooks, in the order in which they are asked, as (event, what runs)."""

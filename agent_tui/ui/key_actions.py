@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.pickers import Pickers
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.talk import EFFORTS
 
 if TYPE_CHECKING:
     from agent_tui.ui.actions import AppActions
@@ -67,11 +68,52 @@ class KeyActions:
             "history_search": self._pickers.earlier_prompt,
             "editor": self._edit_outside,
             "up": self._take_back,
+            "tasks": self._tasks,
+            "thinking": self._next_effort,
+            "undo_turn": lambda: self._actions.run_named("undo"),
+            "redo_turn": lambda: self._actions.run_named("redo"),
+            "copy_reply": lambda: self._actions.run_named("copy"),
+            "copy_selection": self._copy_selection,
+            "yank": self._copy_selection,
+            "paste_image": self._actions.attach_image,
             "submit_empty": self._submit_empty,
             "approvals": self._raise_approval,
             "stashed": lambda: self._app.status.show_hint("Draft put aside; the same key brings it back"),
             "unstashed": lambda: self._app.status.show_hint(""),
         }
+
+    def _tasks(self) -> None:
+        """Show the task list, then the thinking too, then neither."""
+        todos = self._app.todos
+        if not todos.display:
+            todos.show(True)
+        elif not self._open_thoughts(wanted=True):
+            self._open_thoughts(wanted=False)
+            todos.show(False)
+
+    def _open_thoughts(self, *, wanted: bool) -> bool:
+        """Open or close all thinking; tell whether that changed anything."""
+        transcript = self._app.transcript
+        others = [
+            index
+            for index, block in enumerate(transcript.document.blocks)
+            if block.data.kind == "thinking" and block.open != wanted
+        ]
+        for index in others:
+            transcript.toggle(index)
+        return bool(others)
+
+    def _next_effort(self) -> None:
+        talk = self._actions.backend.talk
+        following = EFFORTS[(EFFORTS.index(talk.effort) + 1) % len(EFFORTS)] if talk.effort in EFFORTS else ""
+        self._app.status.show_hint(talk.set_effort(following))
+        self._actions.refresh_status()
+
+    def _copy_selection(self) -> None:
+        text = self._app.screen.get_selected_text()
+        if text:
+            self._app.copy_to_clipboard(text)
+            self._app.status.show_hint(f"Copied {len(text):,} characters")
 
     def _interrupt(self) -> None:
         app = self._app
@@ -85,7 +127,7 @@ class KeyActions:
             pass
         elif app.prompt.text:
             app.prompt.clear_to_history()
-        elif app.arm_exit("ctrl+c"):
+        elif app.presses.arm_exit():
             self._actions.leave()
 
     def _stop_turn(self) -> None:
@@ -96,7 +138,7 @@ class KeyActions:
         prompt = self._app.prompt
         if prompt.text:
             prompt.action_delete_right()
-        elif self._app.arm_exit("ctrl+d"):
+        elif self._app.presses.arm_exit():
             self._actions.leave()
 
     def _escape(self) -> None:
@@ -110,10 +152,14 @@ class KeyActions:
             self._stop_turn()
         elif self._actions.shell.end():
             pass
-        elif app.prompt.text and app.escape_twice():
-            app.prompt.clear_to_history()
         elif app.transcript.cursor is not None:
             app.transcript.set_cursor(None)
+        elif not app.presses.escape_twice():
+            pass
+        elif app.prompt.text:
+            app.prompt.clear_to_history()
+        else:
+            self._actions.run_named("rewind")
 
     def _cycle_mode(self) -> None:
         mode = self._actions.backend.status().mode

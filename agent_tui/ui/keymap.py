@@ -133,6 +133,11 @@ class Keymap:
         """Give the first key that does `action`, or ""."""
         return next(iter(self.keys_of(context, action)), "")
 
+    def legend(self, *parts: tuple[str, str, str]) -> str:
+        """Join (context, action, words) as "key words · key words"; what has no key is left out."""
+        said = [(self.hint(context, action), words) for context, action, words in parts]
+        return " · ".join(f"{key} {words}".strip() for key, words in said if key)
+
     def sheet(self, context: str) -> list[tuple[str, str]]:
         """List (keys, words) of a context in the order of the table; what has no key is left out."""
         rows = [

@@ -98,11 +98,11 @@ class Link:
 
     def is_typing(self) -> bool:
         """Tell whether the person writes right now."""
-        return self._app.is_typing()
+        return self._app.presses.is_typing()
 
     def when_typing_stops(self, then: Callable[[], None]) -> None:
         """Call back once no key came for a while."""
-        self._app.when_typing_stops(then)
+        self._app.presses.when_typing_stops(then)
 
     def lower_approval(self) -> None:
         """Keep the round pending behind the banner."""

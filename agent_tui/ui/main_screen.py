@@ -17,6 +17,7 @@ from agent_tui.ui.widgets.activity import Activity, Banner, QueueView
 from agent_tui.ui.widgets.completion import Completion
 from agent_tui.ui.widgets.prompt import Prompt
 from agent_tui.ui.widgets.status import StatusLine
+from agent_tui.ui.widgets.todos import TodoView
 
 _SHORT = 10
 _TINY = 5
@@ -33,6 +34,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         *,
         transcript: Transcript,
         below: Static,
+        todos: TodoView,
         activity: Activity,
         queue: QueueView,
         banner: Banner,
@@ -41,7 +43,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         status: StatusLine,
     ) -> None:
         super().__init__()
-        self._above: list[Widget] = [transcript, below, activity, queue, banner, completion]
+        self._above: list[Widget] = [transcript, below, todos, activity, queue, banner, completion]
         self._prompt, self._status = prompt, status
 
     def compose(self) -> ComposeResult:

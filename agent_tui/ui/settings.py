@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from agent_tui.ui.presets import Preset
+
 NotifyStyle = Literal["auto", "osc9", "osc777", "bell", "off"]
 
 
@@ -19,6 +21,7 @@ def forget(_key: str, _value: str) -> None:
 class UiSettings:
     """Settings of the interface.
 
+    `keys` is a preset of the keymap, `status` the segments of the status line, empty for the usual ones.
     `theme_folders` are searched from the last to the first, so a user's folder stands last. `remember` stores a
     choice such as ("theme", "nord") for the next start. `row_diff` writes rows by
     difference and scrolls by the terminal. `clock` gives seconds and never goes back. `grace_s` is
@@ -30,6 +33,8 @@ class UiSettings:
     keymap_file: Path | None = None
     crash_log: Path | None = None
     notify: NotifyStyle = "auto"
+    keys: Preset = "default"
+    status: tuple[str, ...] = ()
     row_diff: bool = True
     remember: Callable[[str, str], None] = forget
     clock: Callable[[], float] = time.monotonic

@@ -199,6 +199,7 @@ class FakeHouse:
         self.trust_view = TrustView()
         self.job_lines: list[JobLine] = []
         self.foreground = False
+        self.tasks = ""
         self.listing = Listing((("one", "The first. With more."),), ("/x/two: has no name",))
         self.gate: asyncio.Event | None = None
         self.calls: list[tuple[object, ...]] = []
@@ -217,6 +218,9 @@ class FakeHouse:
 
     def jobs(self) -> Sequence[JobLine]:
         return self.job_lines
+
+    def todos(self) -> str:
+        return self.tasks
 
     async def end_job(self, job_id: str) -> str:
         self.calls.append(("end_job", job_id))
@@ -292,6 +296,7 @@ class FakeBackend:
         self.calls: list[str] = []
         self.ran: list[str] = []
         self.warmed = 0
+        self.image_problem = ""
         self.closed = False
         self.past = FakePast()
         self.house = FakeHouse(self)
@@ -441,6 +446,12 @@ class FakeBackend:
     async def models(self) -> Sequence[str]:
         return ["scripted-1", "scripted-2", "other:big"]
 
+    async def keep_image(self, path: str) -> str:
+        self.calls.append(f"keep_image {path}")
+        if self.image_problem:
+            raise AgentTuiError(self.image_problem)
+        return "img:1.png"
+
     async def new_session(self) -> None:
         self.calls.append("new_session")
         self.blocks = []
@@ -483,6 +494,8 @@ class FakeBackend:
 
     def remember_prompt(self, text: str) -> None:
         self.remembered.append(text)
+
+    parting = "Session kept. Go on with: agent-tui --resume s-1"
 
     async def aclose(self) -> None:
         self.closed = True

@@ -805,7 +805,7 @@ async def test_context_is_shown_by_how_full_it_is(workspace: Path) -> None:
 async def test_a_repeated_quit_key_is_forgotten_after_two_seconds(workspace: Path) -> None:
     async with stage(workspace, settings=UiSettings(clock=Clock())) as here:
         await here.press("ctrl+d")
-        here.app.disarm()
+        here.app.presses.disarm()
         await here.press("ctrl+d")
 
         assert here.app.return_value is None

@@ -16,7 +16,7 @@ def test_the_first_context_that_knows_a_key_wins() -> None:
     keys = Keymap()
 
     assert keys.press(("prompt", "edit", "global"), "ctrl+x", None) == Pressed(pending="ctrl+x")
-    assert keys.press(("prompt", "edit", "global"), "u", "u") == Pressed("undo")
+    assert keys.press(("prompt", "edit", "global"), "u", "u") == Pressed("undo_turn")
     assert keys.press(("approval",), "question_mark", "?") == Pressed("why")
 
 

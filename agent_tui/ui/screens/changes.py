@@ -129,7 +129,8 @@ class ChangesScreen(Dialog[str]):
         send = f"{hint('changes', 'send')} sends {len(self._comments)} · " if self._comments else ""
         return (
             f"{send}{hint('changes', 'revert')} takes back · {hint('changes', 'unrevert')} undoes that · "
-            f"{hint('changes', 'comment')} comments · {hint('changes', 'scope')} turn/session/branch · Esc closes"
+            f"{hint('changes', 'comment')} comments · {hint('changes', 'scope')} turn/session/branch · "
+            + self.keys.legend(("list", "cancel", "closes"))
         )
 
     def _say(self, text: str) -> None:

@@ -46,7 +46,9 @@ class Confirm(Dialog[bool]):
         """Lay out the question and its two answers."""
         with Vertical(classes="frame -danger" if self._danger else "frame") as frame:
             frame.border_title = Content(clean(self._title))
-            frame.border_subtitle = Content("y · n · Esc")
+            frame.border_subtitle = Content(
+                self.keys.legend(("confirm", "yes", ""), ("confirm", "no", ""), ("list", "cancel", ""))
+            )
             yield Static(Content(clean(self._message)), classes="message", markup=False)
             yield self._rows
 
@@ -56,12 +58,14 @@ class Confirm(Dialog[bool]):
         self._rows.focus()
 
     def take_key(self, event: events.Key) -> None:
-        """Take y and n besides the keys of every list."""
-        if event.character in ("y", "n"):
+        """Know the keys of the answers besides those of every list."""
+        press = self.keys.press(("confirm", self.context), event.key, event.character)
+        if press.action or press.pending:
             event.stop()
-            self.finish(event.character == "y")
-            return
-        super().take_key(event)
+        if press.context == "confirm":
+            self.finish(press.action == "yes")
+        elif press.action:
+            self.act(press.action)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""

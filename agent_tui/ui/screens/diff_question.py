@@ -40,10 +40,16 @@ class DiffQuestion(Dialog[bool]):
         """Lay out the message, the text and the answers."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content("Look first")
-            frame.border_subtitle = Content("y · n · Esc")
+            frame.border_subtitle = Content(
+                self.keys.legend(("confirm", "yes", ""), ("confirm", "no", ""), ("list", "cancel", ""))
+            )
             yield Static(Content(clean(self._message)), classes="message", markup=False)
             yield self._rows
-            yield Static(Content(f"y  {self._yes}    n  {self._no}"), classes="answers", markup=False)
+            yield Static(Content(self._answers()), classes="answers", markup=False)
+
+    def _answers(self) -> str:
+        yes, no = self.keys.hint("confirm", "yes"), self.keys.hint("confirm", "no")
+        return f"{yes}  {self._yes}    {no}  {self._no}"
 
     def on_mount(self) -> None:
         """Show the text."""
@@ -58,12 +64,14 @@ class DiffQuestion(Dialog[bool]):
         self._rows.focus()
 
     def take_key(self, event: events.Key) -> None:
-        """Take y and n besides the keys of every list."""
-        if event.character in ("y", "n"):
+        """Know the keys of the answers besides those of every list."""
+        press = self.keys.press(("confirm", self.context), event.key, event.character)
+        if press.action or press.pending:
             event.stop()
-            self.finish(event.character == "y")
-            return
-        super().take_key(event)
+        if press.context == "confirm":
+            self.finish(press.action == "yes")
+        elif press.action:
+            self.act(press.action)
 
     def act(self, action: str) -> None:
         """Scroll or leave."""

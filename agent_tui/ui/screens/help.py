@@ -57,7 +57,7 @@ class Help(Dialog[None]):
         """Lay out search line and list."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content("Help")
-            frame.border_subtitle = Content("Esc closes")
+            frame.border_subtitle = Content(self.keys.legend(("list", "cancel", "closes")))
             yield self._field
             yield self._rows
 

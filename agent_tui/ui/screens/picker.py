@@ -69,7 +69,9 @@ class Picker(Dialog[str | None]):
         """Lay out search line and list."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content(self._title)
-            frame.border_subtitle = Content("Enter chooses · Esc closes")
+            frame.border_subtitle = Content(
+                self.keys.legend(("list", "choose", "chooses"), ("list", "cancel", "closes"))
+            )
             yield from self.parts()
 
     def parts(self) -> ComposeResult:

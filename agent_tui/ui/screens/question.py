@@ -80,8 +80,13 @@ class QuestionScreen(Dialog[Answers | None]):
             yield self._field
 
     def _subtitle(self) -> str:
-        reads = "PgDn reads on · " if any(question.details for question in self._questions) else ""
-        return f"{reads}Enter answers · Tab free text · Esc declines"
+        reads = [("list", "page_down", "reads on")] if any(q.details for q in self._questions) else []
+        answers = (
+            ("list", "choose", "answers"),
+            ("question", "own_words", "free text"),
+            ("list", "cancel", "declines"),
+        )
+        return self.keys.legend(*reads, *answers)
 
     def on_mount(self) -> None:
         """Show the first question."""
@@ -156,25 +161,18 @@ class QuestionScreen(Dialog[Answers | None]):
         return self._answers[self._at] if self._question.multiple else []
 
     def take_key(self, event: events.Key) -> None:
-        """Take Tab and Space besides the keys of every list; what was typed ahead answers nothing."""
+        """Know keys of its own besides those of every list; what was typed ahead answers nothing."""
         if self._clock() < self._ready_at:
             if event.key not in ("ctrl+c", "ctrl+q"):
                 event.stop()
             return
-        if event.key == "tab":
+        press = self.keys.press(("question", self.context), event.key, event.character)
+        if press.action or press.pending:
             event.stop()
-            self._field.focus()
-        elif event.key in ("left", "right") and len(self._questions) > 1:
-            event.stop()
-            self._show((self._at + (1 if event.key == "right" else -1)) % len(self._questions))
-        elif event.character == " ":
-            event.stop()
-            self._toggle()
+            self.act(press.action)
         elif event.character is not None and event.character.isdigit():
             event.stop()
             self._rows.move_to(int(event.character) - 1)
-        else:
-            super().take_key(event)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""
@@ -190,6 +188,13 @@ class QuestionScreen(Dialog[Answers | None]):
                 self._rows.move(1)
             case "choose":
                 self._choose()
+            case "own_words":
+                self._field.focus()
+            case "previous_question" | "next_question":
+                step = 1 if action == "next_question" else -1
+                self._show((self._at + step) % len(self._questions))
+            case "mark":
+                self._toggle()
             case "page_up" | "page_down":
                 self._details.scroll_page(-1 if action == "page_up" else 1)
             case "cancel":

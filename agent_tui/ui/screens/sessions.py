@@ -54,7 +54,9 @@ class SessionPicker(Picker):
         """Lay out search line, list and excerpt."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content("Sessions")
-            frame.border_subtitle = Content("Enter opens · Esc closes")
+            frame.border_subtitle = Content(
+                self.keys.legend(("list", "choose", "opens"), ("list", "cancel", "closes"))
+            )
             yield from self.parts()
             yield self._below
 

@@ -46,7 +46,14 @@ class TrustScreen(Dialog[bool]):
         """Lay out the reason, what would run, and the two answers."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content("Trust this project?")
-            frame.border_subtitle = Content("PgUp · PgDn scroll · Enter chooses · Esc is no")
+            frame.border_subtitle = Content(
+                self.keys.legend(
+                    ("list", "page_up", ""),
+                    ("list", "page_down", "scroll"),
+                    ("list", "choose", "chooses"),
+                    ("list", "cancel", "is no"),
+                )
+            )
             yield Static(Content(_CHANGED if self._view.changed else _NEW), classes="why", markup=False)
             yield self._text
             yield self._rows
@@ -60,12 +67,14 @@ class TrustScreen(Dialog[bool]):
         self._rows.focus()
 
     def take_key(self, event: events.Key) -> None:
-        """Take n besides the keys of every list; y alone is too easily typed for this."""
-        if event.character == "n":
+        """Know the key of no besides those of every list; one for yes is too easily typed for this."""
+        press = self.keys.press(("confirm", self.context), event.key, event.character)
+        if press.action or press.pending:
             event.stop()
+        if press.action == "no":
             self.finish(False)
-            return
-        super().take_key(event)
+        elif press.action and press.action != "yes":
+            self.act(press.action)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""

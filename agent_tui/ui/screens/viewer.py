@@ -33,7 +33,9 @@ class Viewer(Dialog[None]):
         """Lay out the text."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content(clean_line(f"{self._block.display_name}: {self._block.title}"))
-            frame.border_subtitle = Content(f"{self._block.full_lines:,} lines · Esc closes")
+            frame.border_subtitle = Content(
+                f"{self._block.full_lines:,} lines · " + self.keys.legend(("list", "cancel", "closes"))
+            )
             yield self._view
 
     def on_mount(self) -> None:

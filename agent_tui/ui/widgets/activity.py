@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean_line
 
@@ -28,8 +29,11 @@ class Activity(Widget):
     Activity { height: 1; padding: 0 1; display: none; color: $muted; }
     """
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic, id: str | None = None) -> None:
+    def __init__(
+        self, keys: Keymap, *, clock: Callable[[], float] = time.monotonic, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
+        self._keys = keys
         self._clock = clock
         self._since = 0.0
         self._word = ""
@@ -81,7 +85,7 @@ class Activity(Widget):
         left = max(0, math.ceil(self._until - self._clock()))
         word = self._word.replace(LEFT, str(left))
         line = spans((f"{frame} ", "$accent"), (word, "$foreground"), f"  {_duration(passed)}")
-        hint = Content.styled("  Esc stops", "$faint")
+        hint = Content.styled(f"  {self._keys.legend(('prompt', 'escape', 'stops'))}", "$faint")
         whole = line + hint
         width = self.content_size.width
         return whole if whole.cell_length <= width else line.truncate(width, ellipsis=True)
@@ -102,8 +106,9 @@ class Banner(Widget):
     class Raised(Message):
         """The banner was clicked."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, keys: Keymap, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._keys = keys
         self._count = 0
         self._on_empty = True
 
@@ -117,11 +122,12 @@ class Banner(Widget):
     def render(self) -> Content:
         """Draw the sentence."""
         what = "1 call waits" if self._count == 1 else f"{self._count} calls wait"
-        how = "Enter opens" if self._on_empty else "empty the prompt and press Enter, or click here"
+        send, stop = self._keys.hint("prompt", "submit"), self._keys.hint("prompt", "escape")
+        how = f"{send} opens" if self._on_empty else f"empty the prompt and press {send}, or click here"
         return spans(
             ("◆ ", "bold $warning"),
             (f"{what} for your decision", "bold"),
-            (f"  {how} · Esc stops the turn", "$muted"),
+            (f"  {how} · {stop} stops the turn", "$muted"),
         )
 
     def on_click(self, event: events.Click) -> None:
@@ -137,8 +143,9 @@ class QueueView(Widget):
     QueueView { height: auto; max-height: 5; padding: 0 1; display: none; color: $muted; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, keys: Keymap, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._keys = keys
         self._queued: list[tuple[str, bool]] = []
         self._takes_back = True
 
@@ -160,7 +167,8 @@ class QueueView(Widget):
 
     def _line(self, text: str, after_turn: bool, width: int) -> Content:
         when = "after this turn" if after_turn else "at the next step"
-        hint = " · ↑ takes back" if self._takes_back else ""
+        key = self._keys.hint("prompt", "up")
+        hint = f" · {key} takes back" if self._takes_back and key else ""
         tail = Content.styled(f"  {when}{hint}", "$faint")
         room = max(8, width - 2 - tail.cell_length)
         line = spans(("» ", "$accent"), Content(clean_line(text)).truncate(room, ellipsis=True), tail)

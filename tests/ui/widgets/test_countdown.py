@@ -1,5 +1,6 @@
 from textual.app import App, ComposeResult
 
+from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.widgets.activity import LEFT, Activity
 
 
@@ -14,7 +15,7 @@ class Clock:
 class Host(App[None]):
     def __init__(self, clock: Clock) -> None:
         super().__init__()
-        self.activity = Activity(clock=clock)
+        self.activity = Activity(Keymap(), clock=clock)
 
     def compose(self) -> ComposeResult:
         yield self.activity

@@ -1,7 +1,8 @@
 import pytest
 
 from agent_tui.ui.backend import StatusView
-from agent_tui.ui.widgets.status import context_tier, lay_out, left_segments, right_segments
+from agent_tui.ui.widgets.segments import Facts, context_tier, sides
+from agent_tui.ui.widgets.status import lay_out
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ FULL = StatusView(
 
 
 def line(width: int) -> str:
-    return lay_out(left_segments(FULL), right_segments(FULL), width).plain
+    return lay_out(*sides(Facts(FULL)), width).plain
 
 
 def test_x26_tokens_are_shown_with_suffixes_cached_and_total() -> None:

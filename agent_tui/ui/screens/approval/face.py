@@ -46,7 +46,7 @@ class Face(Vertical):
 
     def __init__(self, keys: Keymap) -> None:
         super().__init__(classes="frame")
-        self._keys = keys
+        self.keys = keys
         self.note_text = ""
         self._known_rows: dict[Row, tuple[tuple[object, ...], Content]] = {}
         self.title_line = Static("", classes="title", markup=False)
@@ -133,7 +133,7 @@ class Face(Vertical):
         actions = (
             self._hunk_actions() if shown.hunks is not None else self._actions(round_, self.current(shown))
         )
-        self.hints.show([(self._keys.hint("approval", action), word, action) for action, word in actions])
+        self.hints.show([(self.keys.hint("approval", action), word, action) for action, word in actions])
 
     @staticmethod
     def _hunk_actions() -> list[tuple[str, str]]:

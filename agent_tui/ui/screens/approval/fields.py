@@ -9,6 +9,7 @@ from typing import cast
 
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.permissions import Decision, Permission, Scope
+from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
 from agent_tui.ui.screens.approval.labels import SCOPE_WORDS
 from agent_tui.ui.screens.approval.preview import arguments_of, command_of
@@ -28,9 +29,10 @@ class Comment:
         """What stands in the field at first."""
         return self.row.feedback
 
-    def caption(self, _text: str) -> str:
+    def caption(self, _text: str, keys: Keymap) -> str:
         """Say what the field is for."""
-        return "Say to the model, with your decision · Enter keeps it · Esc leaves"
+        ends = keys.legend(("field", "accept", "keeps it"), ("field", "cancel", "leaves"))
+        return f"Say to the model, with your decision · {ends}"
 
 
 @dataclass
@@ -57,11 +59,12 @@ class CallEdit:
             return edited
         return command_of(self.row.request) or str(arguments_of(self.row.request).get("command", ""))
 
-    def caption(self, text: str) -> str:
+    def caption(self, text: str, keys: Keymap) -> str:
         """Say what the field is for and whether it can be used."""
         what = "Edit the command" if self.is_command else "Edit the arguments (JSON)"
         bad = "" if self.is_command or self.parse(text) is not None else " · not a JSON object yet"
-        return f"{what}, it is checked again · Enter allows it so · Esc leaves{bad}"
+        ends = keys.legend(("field", "accept", "allows it so"), ("field", "cancel", "leaves"))
+        return f"{what}, it is checked again · {ends}{bad}"
 
     def parse(self, text: str) -> JsonObject | None:
         """Give the new arguments, or None when they are not an object."""
@@ -125,19 +128,21 @@ class Lasting:
         what = "call that is" if len(members) == 1 else "calls that are"
         return f"Not stored: {pattern} covers 0 of {len(members)} {what} being decided."
 
-    def caption(self, text: str) -> str:
-        """Say what Enter will do, with how many calls the pattern covers."""
+    def caption(self, text: str, keys: Keymap) -> str:
+        """Say what accepting will do, with how many calls the pattern covers."""
         verb = "Always allow" if self.decision is Decision.ALLOW else "Always deny"
         many = f" ({len(self.chosen) + 1} of {len(self.targets)})" if len(self.targets) > 1 else ""
         hit, total = self.covered(text.strip())
         scope = SCOPE_WORDS[self.scope]
+        others = ("field", "scope", "changes the scope"), ("field", "cancel", "leaves")
         if self.confirming:
-            return f"{verb} {text.strip()} for {scope}: Enter again stores it · Tab changes the scope · Esc leaves"
+            ends = keys.legend(("field", "accept", "again stores it"), *others)
+            return f"{verb} {text.strip()} for {scope}: {ends}"
         wider = (
             " · WIDER than what was asked" if self.round_.grouper.is_wider(text.strip(), self.text) else ""
         )
         covers = f"covers {hit} of {total}{wider}"
-        return f"{verb}{many} for {scope} · {covers} · Tab changes the scope · Enter · Esc leaves"
+        return f"{verb}{many} for {scope} · {covers} · {keys.legend(('field', 'accept', 'goes on'), *others)}"
 
     def accept(self, pattern: str) -> bool:
         """Take the pattern of the present target; tell whether all are chosen."""

@@ -1,0 +1,75 @@
+"""Images a person attached: checked, kept in the session's folder, found again by name."""
+
+import base64
+import os
+from pathlib import Path
+
+from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.messages import ImageBlock
+from agent_tui.toolkit.images import recognise
+
+IMAGE_MARK = "img:"
+"""What the name of a kept image begins with in a mention."""
+LIMIT_BYTES = 3_750_000  # 5 MB once in base64, the most that providers take
+LIMIT_PIXELS = 8_000
+_ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+
+
+class KeptImages:
+    """A folder of images, named by number."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, data: bytes) -> str:
+        """Keep an image and give its name. Raises AgentTuiError for what no model would take."""
+        info = recognise(data)
+        if info is None:
+            raise AgentTuiError("This is no image that a model can see; PNG, JPEG, GIF and WebP are.")
+        if len(data) > LIMIT_BYTES:
+            raise AgentTuiError(
+                f"The image is larger than {LIMIT_BYTES / 1e6:.2f} MB, the most that a model takes."
+            )
+        if max(info.width, info.height) > LIMIT_PIXELS:
+            shape = f"{info.width}x{info.height}"
+            raise AgentTuiError(
+                f"The image has {shape} pixels; a model takes at most {LIMIT_PIXELS} each way."
+            )
+        try:
+            return self._write(data, _ENDINGS[info.media_type])
+        except OSError as error:
+            raise AgentTuiError(f"The image cannot be kept in {self._folder}: {error.strerror}") from error
+
+    def keep_file(self, path: Path) -> str:
+        """Keep a copy of an image file. Raises AgentTuiError."""
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(LIMIT_BYTES + 1)
+        except OSError as error:
+            raise AgentTuiError(f"{path} cannot be read: {error.strerror}") from error
+        return self.keep(data)
+
+    def _write(self, data: bytes, ending: str) -> str:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        number = 1
+        while True:
+            name = f"{number}.{ending}"
+            try:
+                fd = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            except FileExistsError:
+                number += 1
+                continue
+            with os.fdopen(fd, "wb") as stream:
+                stream.write(data)
+            return name
+
+    def load(self, name: str) -> ImageBlock:
+        """Give a kept image. Raises AgentTuiError when there is none of this name."""
+        try:
+            data = (self._folder / Path(name).name).read_bytes()
+        except OSError as error:
+            raise AgentTuiError(f"this session keeps no image {name!r}.") from error
+        info = recognise(data)
+        if info is None:
+            raise AgentTuiError(f"{name!r} is no image any more.")
+        return ImageBlock(media_type=info.media_type, data=base64.b64encode(data).decode("ascii"))
