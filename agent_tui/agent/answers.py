@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agent_tui.protocol.display import DisplayResult
-from agent_tui.protocol.messages import TextBlock, ToolResultBlock, ToolUseBlock, UserBlock, UserMessage
+from agent_tui.protocol.messages import ToolResultBlock, ToolUseBlock, UserBlock, UserMessage
 from agent_tui.protocol.tools import Effect, ToolCall, ToolCallOutcome, ToolResult
 from agent_tui.toolkit.source import ToolSource
 
@@ -39,7 +39,7 @@ def unrun(call: ToolCall, text: str, effect: Effect, tools: ToolSource) -> ToolC
     )
 
 
-def results_message(outcomes: Sequence[ToolCallOutcome], words: Sequence[str] = ()) -> UserMessage:
+def results_message(outcomes: Sequence[ToolCallOutcome], words: Sequence[UserBlock] = ()) -> UserMessage:
     """Put all results into one message, in request order, followed by what the person said meanwhile."""
     content: list[UserBlock] = [
         ToolResultBlock(
@@ -50,5 +50,5 @@ def results_message(outcomes: Sequence[ToolCallOutcome], words: Sequence[str] = 
         )
         for outcome in outcomes
     ]
-    content.extend(TextBlock(text=text) for text in words)
+    content.extend(words)
     return UserMessage(content=tuple(content))

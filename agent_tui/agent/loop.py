@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from agent_tui.agent.allowance import Allowance, AskContinue
+from agent_tui.agent.attaching import Attach, nothing_attached
 from agent_tui.agent.compaction import CompactionSettings, Summarized
 from agent_tui.agent.compactor import CompactionReport, Compactor, Part
 from agent_tui.agent.conversation import Conversation
@@ -48,7 +49,8 @@ class Agent:
     `environment` gives the text that stands before the first prompt. `reminders` gives what the model must be told
     with the next prompt, such as that plan mode is on: the system prompt never changes. `summaries` are those of
     a restored session. `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream.
-    `hooks` look at its turns. A sub-agent has a `parent`: they share what is spent, its caps, and the ids of calls.
+    `hooks` look at its turns; `attach` gives what goes with a prompt because the prompt points at it. A sub-agent has
+    a `parent`: they share what is spent, its caps, and the ids of calls.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Agent:
         compaction: CompactionSettings | None = None,
         guardrails: Sequence[Guardrail] = (),
         hooks: TurnHooks | None = None,
+        attach: Attach = nothing_attached,
         schema: JsonObject | None = None,
         reminders: Callable[[], Sequence[str]] = tuple,
         cut_wait_s: float = 1.0,
@@ -113,6 +116,7 @@ class Agent:
             queue=queue or MessageQueue(),
             schema=schema,
             hooks=self._hooks,
+            attach=attach,
         )
 
     @property
@@ -354,6 +358,8 @@ class Agent:
         content.extend(TextBlock(text=note(text)) for text in self._reminders())
         if said.context:
             content.append(TextBlock(text=hook_note(said.context)))
+        async with turn.switch.droppable():
+            content.extend(await self._steps.attach(text))
         content.extend(images)
         content.append(TextBlock(text=text))
         await self._teller.said(turn, UserMessage(content=tuple(content)), text)

@@ -14,6 +14,7 @@ from agent_tui.agent.answers import (
     results_message,
     unrun,
 )
+from agent_tui.agent.attaching import Attach, nothing_attached
 from agent_tui.agent.conversation import uses_of
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.respond import ACCEPTED, MAX_RETRIES, MISSING, NOT_REACHED, RESPOND, check
@@ -23,7 +24,7 @@ from agent_tui.agent.turn import Turn
 from agent_tui.agent.turn_hooks import MAX_GO_ONS, NoTurnHooks, TurnHooks, hook_note
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.protocol.messages import AssistantMessage, TextBlock, ToolUseBlock, UserMessage
+from agent_tui.protocol.messages import AssistantMessage, TextBlock, ToolUseBlock, UserBlock, UserMessage
 from agent_tui.protocol.tools import BatchResult, Effect, ToolCall, ToolCallOutcome, TurnStop
 from agent_tui.providers.base import Provider
 from agent_tui.toolkit.source import ToolSource
@@ -68,6 +69,7 @@ class Steps:
     queue: MessageQueue = field(default_factory=MessageQueue)
     schema: JsonObject | None = None
     hooks: TurnHooks = field(default_factory=NoTurnHooks)
+    attach: Attach = nothing_attached
     in_round: bool = False
     paused: dict[str, ToolCallOutcome] = field(default_factory=dict[str, ToolCallOutcome])
 
@@ -111,8 +113,7 @@ class Steps:
         words = await self._heard(turn)
         if words:
             for heard in words:
-                content = tuple(TextBlock(text=block) for block in heard.blocks)
-                await self.teller.said(turn, UserMessage(content=content), heard.text)
+                await self.teller.said(turn, UserMessage(content=heard.blocks), heard.text)
             return None
         if self.schema is not None and turn.structured is None:
             self._count_respond_try(turn)
@@ -143,7 +144,7 @@ class Steps:
             if said.block:
                 await self.teller.notice(turn, f"Your message was not sent, blocked by a hook: {said.block}")
             else:
-                heard.append(_Heard(text, said.context))
+                heard.append(_Heard(text, said.context, await self.attach(text)))
         return heard
 
     async def round(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> TurnStop | None:
@@ -283,12 +284,14 @@ class _Heard:
     """What the person said while the turn ran, and what a hook adds to it."""
 
     text: str
-    context: str = ""
+    context: str
+    attached: Sequence[UserBlock]
 
     @property
-    def blocks(self) -> Sequence[str]:
-        """Give the texts for the model."""
-        return [hook_note(self.context), self.text] if self.context else [self.text]
+    def blocks(self) -> tuple[UserBlock, ...]:
+        """Give what the model gets."""
+        context = [TextBlock(text=hook_note(self.context))] if self.context else []
+        return (*context, *self.attached, TextBlock(text=self.text))
 
 
 def _accepted(outcome: ToolCallOutcome) -> ToolCallOutcome:

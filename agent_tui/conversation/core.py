@@ -333,7 +333,7 @@ class Core:
             return [self.agent.provider.model]
 
     async def keep_image(self, path: str) -> str:
-        images = KeptImages(self._session.record.data_dir)
+        images = KeptImages(lambda: self._session.record.data_dir)
         if path:
             name = await asyncio.to_thread(images.keep_file, self._workspace / Path(path).expanduser())
         else:

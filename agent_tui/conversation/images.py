@@ -2,6 +2,7 @@
 
 import base64
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from agent_tui.protocol.errors import AgentTuiError
@@ -16,10 +17,14 @@ _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/
 
 
 class KeptImages:
-    """A folder of images, named by number."""
+    """A folder of images, named by number. `folder` gives it, and makes it, once it is needed."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._find_folder = folder
+
+    @property
+    def _folder(self) -> Path:
+        return self._find_folder() / "images"
 
     def keep(self, data: bytes) -> str:
         """Keep an image and give its name. Raises AgentTuiError for what no model would take."""

@@ -18,6 +18,8 @@ from agent_tui.agent.subagents import Shared, Subagents
 from agent_tui.conversation.core import OpenSession
 from agent_tui.conversation.denial_offer import DenialOffers
 from agent_tui.conversation.desk import Desk, ToldOnce
+from agent_tui.conversation.images import KeptImages
+from agent_tui.conversation.mentions import Attachments
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.round_hooks import RoundHooks
 from agent_tui.conversation.session_hooks import SessionHooks
@@ -130,6 +132,14 @@ class SessionBuilder:
             ask_continue=desk.ask_continue,
             session_id=record.id,
             reminders=lambda: [*plan(), *told.take()],
+            attach=Attachments(
+                ground.tools,
+                world.context,
+                self._policy,
+                workspace=ground.workspace,
+                images=KeptImages(lambda: record.data_dir),
+                warn=desk.warn,
+            ),
         )
         world.agent = agent
         world.spawn = Subagents(

@@ -1,0 +1,141 @@
+"""What a prompt points at with `@`: files, some of their lines, folders and kept images go along with it."""
+
+import asyncio
+import json
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_tui.agent.notes import CLOSE, note
+from agent_tui.conversation.images import IMAGE_MARK, KeptImages
+from agent_tui.executor.prepare import MakeContext
+from agent_tui.permissions.policy import Policy
+from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.errors import AgentTuiError, ToolError
+from agent_tui.protocol.messages import TextBlock, UserBlock
+from agent_tui.toolkit.source import ToolSource
+
+MAX_MENTIONS = 20
+_MENTION = re.compile(
+    r'(?<!\S)@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"#]+))(?:#(?P<first>\d+)(?:-(?P<last>\d+))?)?'
+)
+_ENDS = ".,;:!?)]}'"
+
+
+@dataclass(frozen=True)
+class Mention:
+    """One place a prompt points at. `first` and `last` are 1-based lines, both counted in; 0 means the whole."""
+
+    path: str
+    first: int = 0
+    last: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The mention as a person writes it."""
+        lines = f"#{self.first}-{self.last}" if self.first else ""
+        return f'@"{self.path}"{lines}' if " " in self.path else f"@{self.path}{lines}"
+
+
+def mentions(text: str) -> list[Mention]:
+    """Find what `text` points at, each once, in order."""
+    found: dict[Mention, None] = {}
+    for hit in _MENTION.finditer(text):
+        first = int(hit["first"] or 0)
+        last = int(hit["last"] or first)
+        found[Mention(hit["quoted"] or hit["plain"], min(first, last), max(first, last))] = None
+    return list(found)
+
+
+class Attachments:
+    """Reads what prompts point at, with the tools the model has and by the same rules, and never asks.
+
+    What a rule would deny or ask about stays out and `warn` says so: the model can still ask to read it. A word
+    that is no path is text.
+    """
+
+    def __init__(
+        self,
+        tools: ToolSource,
+        make_context: MakeContext,
+        policy: Policy,
+        *,
+        workspace: Path,
+        images: KeptImages,
+        warn: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._tools = tools
+        self._make_context = make_context
+        self._policy = policy
+        self._workspace = workspace
+        self._images = images
+        self._warn = warn
+
+    async def __call__(self, text: str) -> Sequence[UserBlock]:
+        """Give the blocks that go before a prompt."""
+        blocks: list[UserBlock] = []
+        found = mentions(text)
+        for mention in found[:MAX_MENTIONS]:
+            try:
+                blocks += await self._attach(mention)
+            except (AgentTuiError, ToolError, OSError) as error:
+                await self._warn(f"{mention.shown} was not attached: {error}")
+        if len(found) > MAX_MENTIONS:
+            await self._warn(f"Only the first {MAX_MENTIONS} of {len(found)} mentions were attached.")
+        return blocks
+
+    async def _attach(self, mention: Mention) -> Sequence[UserBlock]:
+        if mention.path.startswith(IMAGE_MARK):
+            image = await asyncio.to_thread(self._images.load, mention.path.removeprefix(IMAGE_MARK))
+            ctx = self._make_context("", "")
+            if not ctx.sees_images:
+                raise ToolError("this model cannot see images; /model chooses another.")
+            return [TextBlock(text=note(f"The person attached the image {mention.shown}:")), image]
+        path, kind = await asyncio.to_thread(self._look, mention.path)
+        if not kind:
+            return []
+        if kind == "folder":
+            return await self._call("list", {"path": path}, mention)
+        arguments: JsonObject = {"file_path": path}
+        if mention.first:
+            arguments |= {"offset": mention.first, "limit": mention.last - mention.first + 1}
+        return await self._call("read", arguments, mention)
+
+    def _look(self, given: str) -> tuple[str, str]:
+        """Give the path without a sentence's last mark, and whether it is a "file", a "folder" or ""."""
+        for name in dict.fromkeys((given, given.rstrip(_ENDS))):
+            try:
+                path = self._workspace / Path(name).expanduser()
+                if path.is_dir():
+                    return name, "folder"
+                if path.is_file():
+                    return name, "file"
+            except (OSError, RuntimeError, ValueError):
+                continue
+        return given, ""
+
+    async def _call(self, tool: str, arguments: JsonObject, mention: Mention) -> Sequence[UserBlock]:
+        if not self._tools.owns(tool):
+            return []
+        given = json.dumps(arguments)
+        ctx = self._make_context(f"mention-{secrets.token_hex(4)}", "")
+        review = self._policy.review(
+            tool=tool,
+            permissions=self._tools.permissions(tool, given, ctx),
+            readable=self._tools.readable(tool),
+            needs_approval=self._tools.needs_approval(tool),
+            cwd=ctx.workspace,
+        )
+        if review.denial:
+            raise ToolError(review.denial)
+        if review.asking:
+            raise ToolError("reading it needs your approval, and the model asks when it reads it itself.")
+        result = await self._tools.execute(tool, given, ctx)
+        if result.is_error:
+            raise ToolError(result.output)
+        said = f"The person attached {mention.shown}:\n{result.output}".replace(
+            CLOSE, CLOSE.replace("/", "\\/")
+        )
+        return [TextBlock(text=note(said)), *result.images]
