@@ -53,13 +53,15 @@ class Document:
         return tuple(word.strip() for word in words if word.strip())
 
 
-def read_document(path: Path) -> Document:
-    """Read a file of at most 1 MiB. Raises Unreadable."""
+def read_document(path: Path, *, needs_head: bool = True) -> Document:
+    """Read a file of at most 1 MiB; without `needs_head` it may be text alone. Raises Unreadable."""
     text = _text(path)
     if not text.strip():
         raise Unreadable(path, 0, "the file is empty")
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
+        if not needs_head:
+            return Document(path, {}, {}, {}, text.strip("\n"))
         raise Unreadable(path, 1, "there is no front matter: the first line must be ---")
     end = next((i for i, line in enumerate(lines[1:], start=1) if line.rstrip() == "---"), 0)
     if not end:

@@ -95,7 +95,7 @@ class SkillLibrary:
 
     def _document(self, path: Path, folder: Folder) -> Document:
         """Read a skill's file, or take what was read when it has not changed. Raises Unreadable."""
-        real = _checked(path, folder)
+        real = checked_place(path, folder)
         status = real.stat()
         stamp = (status.st_mtime_ns, status.st_size)
         known = self._read.get(path)
@@ -122,8 +122,8 @@ def _skill_files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _checked(path: Path, folder: Folder) -> Path:
-    """Give where a skill's file really is: a project's must not lead out of it. Raises Unreadable."""
+def checked_place(path: Path, folder: Folder) -> Path:
+    """Give where a file really is: a project's must not lead out of it. Raises Unreadable."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError) as error:
