@@ -383,6 +383,16 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Say that this key quits when it is pressed again."""
         self.status.show_hint(f"Press {spell(key)} again to quit" if key else "")
 
+    def copy_to_clipboard(self, text: str) -> None:
+        """Put a text into the clipboard: by the terminal at once, by tmux and the desktop's program beside it."""
+        from agent_tui.ui.clipboard import Clipboard  # not before the first paint
+
+        self._clipboard = text
+        clipboard = Clipboard(self._send_to_terminal)
+        clipboard.put(text)
+        if not self.is_headless and not self.is_web and clipboard.commands():
+            self.run_worker(asyncio.to_thread(clipboard.hand_over, text), group="copy", exit_on_error=False)
+
     def _send_to_terminal(self, sequence: str) -> None:
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)

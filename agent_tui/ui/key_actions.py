@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.pickers import Pickers
+from agent_tui.ui.reading import Reading
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.talk import EFFORTS
 
@@ -24,6 +25,7 @@ class KeyActions:
         self._app = app
         self._actions = actions
         self._pickers = Pickers(app, actions)
+        self.reading = Reading(app, actions.open_full)
         self._table = self._make_table()
 
     def perform(self, action: str) -> None:
@@ -39,7 +41,14 @@ class KeyActions:
             "exit": self._exit,
             "escape": self._escape,
             "cycle_mode": self._cycle_mode,
+            "reader": self.reading.open,
+            "pager": lambda: self.reading.outside("pager"),
+            "scrollback": lambda: self.reading.outside("scrollback"),
             "toggle_outputs": transcript.toggle_all,
+            "previous_prompt": lambda: transcript.jump_prompt(-1),
+            "next_prompt": lambda: transcript.jump_prompt(1),
+            "open_full": self.reading.open_marked,
+            "copy_block": self.reading.copy_marked,
             "toggle_block": self._toggle_block,
             "previous_block": lambda: self._move_block(-1),
             "next_block": lambda: self._move_block(1),

@@ -115,6 +115,14 @@ async def _search(host: CommandHost, args: str) -> None:
         host.perform("search")
 
 
+async def _transcript(host: CommandHost, args: str) -> None:
+    where = args or "reader"
+    if where in ("reader", "pager", "scrollback"):
+        host.perform(where)
+    else:
+        host.notice("warning", "Write /transcript, /transcript pager or /transcript scrollback.")
+
+
 async def _version(host: CommandHost, _args: str) -> None:
     host.notice("info", f"agent-tui {__version__}")
 
@@ -133,6 +141,10 @@ async def _models(host: CommandHost, _typed: str) -> Sequence[str]:
 
 async def _themes(host: CommandHost, _typed: str) -> Sequence[str]:
     return host.theme_names()
+
+
+async def _outsides(_host: CommandHost, _typed: str) -> Sequence[str]:
+    return ["pager", "scrollback"]
 
 
 async def _mode_names(_host: CommandHost, _typed: str) -> Sequence[str]:
@@ -210,6 +222,15 @@ def builtin_commands() -> list[Command]:
             aliases=("find",),
             usage="[text]",
             while_busy=True,
+        ),
+        Command(
+            "transcript",
+            "read the conversation as with less, in a pager or in the scrollback",
+            _transcript,
+            aliases=("pager",),
+            usage="[pager | scrollback]",
+            while_busy=True,
+            complete=_outsides,
         ),
         Command("keymap", "every key", _keymap, aliases=("keybindings", "hotkeys"), while_busy=True),
         Command("version", "version of the program", _version, while_busy=True),

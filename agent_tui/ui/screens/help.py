@@ -28,6 +28,7 @@ _TITLES = {
     "global": "Everywhere",
     "approval": "Approving calls",
     "list": "Lists",
+    "reader": "Reading the conversation",
     "pages": "Dialogs with pages",
     "rules": "Permissions",
     "changes": "Changes (/diff)",

@@ -1,0 +1,71 @@
+"""Opens the reader on the conversation, and does what it asks of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.ui.outside_pager import dump_outside, page_outside
+from agent_tui.ui.plain_text import conversation_text
+from agent_tui.ui.screens.reader.screen import Outside, Reader, ReaderHost
+
+if TYPE_CHECKING:
+    from agent_tui.ui.app import AgentApp
+
+
+class Reading:
+    """`open_full` shows the whole of a result that was cut."""
+
+    def __init__(self, app: AgentApp, open_full: Callable[[str], None]) -> None:
+        self._app = app
+        self._open_full = open_full
+
+    def blocks(self) -> list[ReplayBlock]:
+        """Give the conversation as it is now, with what streams in so far."""
+        view = self._app.transcript
+        return [replace(block.data, text=view.source(at)) for at, block in enumerate(view.document.blocks)]
+
+    def open(self) -> None:
+        """Open the reader where the conversation stands."""
+        app, view = self._app, self._app.transcript
+        top = (
+            -1
+            if view.follow or not view.document.blocks
+            else view.document.heights.find(int(view.scroll_y))[0]
+        )
+        host = ReaderHost(app.copy_to_clipboard, self._open_full, self.outside)
+        app.push_screen(Reader(app.keys, self.blocks(), app.palette, host, top=top))
+
+    def outside(self, where: Outside) -> None:
+        """Show the conversation in the pager or the scrollback."""
+        text = conversation_text(self.blocks())
+        if where == "pager":
+            page_outside(self._app, text)
+        else:
+            dump_outside(self._app, text)
+
+    def open_marked(self) -> None:
+        """Open the whole of the marked result, else of the last one that was cut."""
+        view = self._app.transcript
+        marked = view.cursor
+        cut = [at for at, block in enumerate(view.document.blocks) if block.data.is_truncated]
+        if marked is None and cut:
+            marked = cut[-1]
+        if marked is None or not view.document.blocks[marked].data.is_truncated:
+            self._app.status.show_hint("Nothing of it was cut")
+        else:
+            view.open_full(marked)
+
+    def copy_marked(self) -> None:
+        """Copy the marked block as it was written."""
+        view = self._app.transcript
+        if view.cursor is None:
+            self._app.status.show_hint(
+                f"{self._app.keys.hint('global', 'previous_block')} marks a block first"
+            )
+            return
+        text = view.source(view.cursor)
+        self._app.copy_to_clipboard(text)
+        self._app.status.show_hint(f"Copied {len(text):,} characters")

@@ -1,0 +1,1 @@
+"""The conversation over the whole screen, read as with less."""
