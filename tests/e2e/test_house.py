@@ -131,6 +131,49 @@ def test_what_the_sandbox_blocked_is_offered_once_and_works_then(
     assert (outside / "x").read_text() == "petals"
 
 
+BLOCKED = """
+import os, sys
+if os.environ.get("HTTPS_PROXY"):
+    sys.exit(print("went through", os.environ["HTTPS_PROXY"].split("@")[-1].split(":")[0]))
+sys.exit("curl: (6) Could not resolve host: petals.example")
+"""
+
+
+def test_a_host_that_the_sandbox_blocked_is_offered_and_reached_then(place: Place, serve: Serve) -> None:
+    (place.project / "leaf.py").write_text(BLOCKED)
+    fetch = Tool("b1", "bash", {"command": "python3 leaf.py"})
+    script = [message("Try.", tools=[fetch]), message("Again.", tools=[Tool("b2", "bash", fetch.arguments)])]
+    with serve([*script, message("Done.")]) as served, place.terminal("--yolo", **served.env) as terminal:
+        terminal.until(READY)
+        terminal.send("go\r")
+        terminal.until("Let commands reach petals.example")
+        terminal.quiet(0.7, wait_s=1.0)
+        terminal.send("\x1b[B\r")
+        terminal.until("Done.")
+        told = json.dumps(served.requests[-1]["messages"])
+    assert "lets commands reach petals.example" in told
+    assert "went through" in told
+
+
+def test_a_blocked_command_runs_once_without_the_sandbox_where_the_person_says_so(
+    place: Place, serve: Serve, outside: Path
+) -> None:
+    (place.project / "leaf.py").write_text(f"open('{outside}/x', 'a').write('petal ')\n")
+    calls = [Tool(f"b{number}", "bash", {"command": "python3 leaf.py"}) for number in range(3)]
+    first, again, other = (
+        message("Try.", tools=[call]) for call in (*calls[:2], Tool("t", "bash", {"command": "true"}))
+    )
+    script = [first, again, other, message("Once more.", tools=calls[2:]), message("Done.")]
+    with serve(script) as served, place.terminal("--yolo", **served.env) as terminal:
+        terminal.until(READY)
+        terminal.send("go\r")
+        terminal.until("The sandbox may have blocked")
+        terminal.quiet(0.7, wait_s=1.0)
+        terminal.send("\x1b[B\x1b[B\r")
+        terminal.until("Done.")
+    assert (outside / "x").read_text() == "petal "
+
+
 def test_a_terminal_without_cursor_addressing_is_told_to_use_print_mode(place: Place) -> None:
     with place.terminal(TERM="dumb") as terminal:
         assert terminal.wait() == 2
