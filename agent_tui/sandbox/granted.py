@@ -29,6 +29,15 @@ class GrantedSandbox:
     def reason(self) -> str:
         return self._sandbox.reason
 
+    @property
+    def roots(self) -> Sequence[Path]:
+        """The folders outside the project that count for the whole run."""
+        return self._roots
+
+    def add_root(self, folder: Path) -> None:
+        """Count one more folder for the whole run."""
+        self._roots = (*self._roots, folder)
+
     def allow_folder(self, folder: Path) -> None:
         """Let commands write below `folder` until `forget`."""
         self._folders[folder] = None
@@ -40,6 +49,24 @@ class GrantedSandbox:
     def allow_once(self, command: str) -> None:
         """Let the next run of exactly this text go without the sandbox."""
         self._once.add(command)
+
+    def allowed(self) -> Sequence[tuple[str, str]]:
+        """Give what was allowed during the session as (folder, host or command; its target)."""
+        return [
+            *(("folder", str(folder)) for folder in self._folders),
+            *(("host", host) for host in self._hosts),
+            *(("command", command) for command in sorted(self._once)),
+        ]
+
+    def take_back(self, kind: str, target: str) -> None:
+        """Take back one thing that was allowed; what is not there is no error."""
+        match kind:
+            case "folder":
+                self._folders.pop(Path(target), None)
+            case "host":
+                self._hosts.pop(target, None)
+            case _:
+                self._once.discard(target)
 
     def forget(self) -> None:
         """Take back everything that was allowed."""

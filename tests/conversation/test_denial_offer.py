@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_tui.conversation.denial_offer import NO, ONCE, DenialOffers
+from agent_tui.conversation.rules import SessionRules
 from agent_tui.protocol.permissions import PermissionRequest, Verdict
 from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.sandbox.granted import GrantedSandbox
@@ -40,6 +41,16 @@ class Ledger:
         if self.broken:
             raise OSError("no space")
         self.lines.append((request, verdict))
+
+
+class NoRules:
+    """A policy without a rule."""
+
+    def rules(self) -> Sequence[object]:
+        return []
+
+    def remove(self, rule_id: str) -> None:
+        return None
 
 
 class Person:
@@ -158,6 +169,21 @@ async def test_once_is_once_and_for_the_same_bytes(tmp_path: Path) -> None:
     assert place.run(f"{COMMAND} ").profile is Profile.WORKSPACE
     assert place.run().profile is Profile.OFF
     assert place.run().profile is Profile.WORKSPACE
+
+
+async def test_what_was_opened_is_listed_among_the_rules_and_can_be_taken_back(tmp_path: Path) -> None:
+    place = Place(tmp_path, Person(f"Let commands write in {tmp_path}"))
+    await place.fail(place.read_only)
+    rules = SessionRules(NoRules(), place.sandbox)  # type: ignore[arg-type]
+
+    [view] = rules.views()
+
+    assert (view.decision, view.scope, view.removable) == ("allow", "session", True)
+    assert str(place.outside) in view.text
+    assert "Taken back" in rules.remove(view.rule_id)
+    assert rules.views() == []
+    assert place.run() == Confinement()
+    assert "No grant has the id" in rules.remove(view.rule_id)
 
 
 async def test_the_same_command_is_offered_once(tmp_path: Path) -> None:
