@@ -24,7 +24,7 @@ from agent_tui.ui.commands.registry import Command, Level, Registry
 from agent_tui.ui.crash import write_crash
 from agent_tui.ui.driver import TurnDriver
 from agent_tui.ui.files import FileIndex
-from agent_tui.ui.first_frame import keep_look, look_of
+from agent_tui.ui.hand_over import HandOver
 from agent_tui.ui.instant import InstantPrompt
 from agent_tui.ui.keymap import spell
 from agent_tui.ui.keymap_file import KeymapFile
@@ -115,7 +115,6 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.focused_at = float("-inf")
         self._link: Link | None = None
         self.crash_message = ""
-        self._look = ""
         self._warming = False
         self._make_parts()
 
@@ -179,21 +178,10 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.watch(self.transcript, "new_messages", self.show_below, init=False)
         for level, text in self._start_notices:
             self.notice(level, text)
-        if self.drawn is not None:
-            self.prompt.put(self.drawn.text)
-        self.call_after_refresh(self._take_over)
-
-    def _take_over(self) -> None:
-        """End the drawn prompt now that the first frame is ready; what was typed meanwhile gets a frame of its own."""
-        text = self._driver.take_over() if isinstance(self._driver, TerminalDriver) else None
-        if text is not None and text != self.prompt.text:
-            self.prompt.put(text)
-        self.call_after_refresh(self._painted)
+        self._hand_over = HandOver(self, self._painted)
+        self._hand_over.begin()
 
     def _painted(self) -> None:
-        if isinstance(self._driver, TerminalDriver):  # the prompt is painted and has the focus
-            self._look = look_of(self, self.prompt)
-            self._driver.release()
         self.run_worker(self._load(), group="load", exit_on_error=False)
 
     async def _load(self) -> None:
@@ -209,8 +197,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         finally:  # with the collector off until here, loading takes a fifth less
             self.collector.started()
         self._link = link_type(self, backend)
-        if isinstance(self._driver, TerminalDriver):
-            await asyncio.to_thread(keep_look, self._look)
+        await self._hand_over.keep_look()
         await self._welcome(backend)
 
     async def _welcome(self, backend: Backend) -> None:
