@@ -103,9 +103,23 @@ class Transcript(Writing, can_focus=False):
         if not self.document.blocks:
             return None
         last = len(self.document) - 1
-        index = last if self.cursor is None else max(0, min(last, self.cursor + step))
+        start = self._cursor_in_sight()
+        if start is None:
+            index = self._in_sight()[0 if step > 0 else -1] if self.cursor is not None else last
+        else:
+            index = max(0, min(last, start + step))
         self.set_cursor(index)
         return index
+
+    def _in_sight(self) -> range:
+        """Give the indexes of the blocks of which a row is on screen."""
+        heights = self.document.heights
+        first = heights.find(self._port.top)[0]
+        return range(first, heights.find(self._port.top + max(0, self._port.height - 1))[0] + 1)
+
+    def _cursor_in_sight(self) -> int | None:
+        """Give the marked block while a row of it is on screen: a mark that was left behind does not count."""
+        return self.cursor if self.cursor is not None and self.cursor in self._in_sight() else None
 
     def set_cursor(self, index: int | None) -> None:
         """Put the block cursor on a block, or take it away."""
@@ -120,8 +134,8 @@ class Transcript(Writing, can_focus=False):
 
     def jump_prompt(self, step: int) -> int | None:
         """Move to the next (1) or previous (-1) prompt of the person; gives its index, None when there is none."""
-        start = self.cursor if self.cursor is not None else self.document.heights.find(self._port.top)[0]
-        index = start + step
+        marked = self._cursor_in_sight()
+        index = (self.document.heights.find(self._port.top)[0] if marked is None else marked) + step
         while 0 <= index < len(self.document):
             if self.document.blocks[index].data.kind == "user":
                 self.set_cursor(index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from textual import events
 from textual.app import ComposeResult
@@ -32,6 +32,8 @@ class ReaderHost(NamedTuple):
 
 class Reader(Dialog[None]):
     """A picture of the conversation as it was when it was opened. The block on screen first is `top`."""
+
+    AUTO_FOCUS: ClassVar[str | None] = ""  # None would be the app's: the first field
 
     DEFAULT_CSS = """
     Reader {
