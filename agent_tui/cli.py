@@ -299,8 +299,8 @@ def root_command(drawn: "InstantPrompt | None" = None) -> "click.Command":
 
 
 _EPILOG = (
-    "Subcommands: tool, sessions, resume, approvals, permissions, mcp, config, models, doctor, serve, completion. "
-    "'agent-tui SUBCOMMAND --help' tells more."
+    "Subcommands: tool, sessions, resume, approvals, permissions, mcp, config, models, doctor, serve, acp, batch, "
+    "completion. 'agent-tui SUBCOMMAND --help' tells more."
 )
 
 
