@@ -77,6 +77,7 @@ class Completion(Rows):
         self._items: list[Item] = []
         self._wanted: Wanted | None = None
         self._dismissed = ""
+        self._looked_at = ("", (0, 0))
 
     @property
     def is_open(self) -> bool:
@@ -102,6 +103,7 @@ class Completion(Rows):
         """Look at the prompt again."""
         row, column = self._prompt.cursor_location
         text = self._prompt.text
+        self._looked_at = (text, (row, column))
         if text == self._dismissed or self._prompt.past.browsing:
             self.close()
             return
@@ -134,6 +136,8 @@ class Completion(Rows):
 
     def handle(self, action: str) -> bool:
         """Do what a prompt action means while the list is open; tell whether it did."""
+        if self.is_open and self._looked_at != (self._prompt.text, self._prompt.cursor_location):
+            self.refresh_offers()  # keys came faster than the news of what they changed
         if not self.is_open:
             return False
         match action:

@@ -1,0 +1,27 @@
+from pathlib import Path
+
+from tests.support.screens import stage
+
+
+async def test_a_list_that_is_behind_the_text_never_replaces_it(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        await here.type("/tr")
+        await here.until(lambda: here.app.completion.is_open)
+        prompt = here.app.prompt
+
+        prompt.insert("ust revoke")  # faster than the news of it
+        taken = here.app.completion.handle("submit")
+
+        assert taken is False
+        assert prompt.text == "/trust revoke"
+
+
+async def test_a_list_that_is_behind_the_text_is_made_anew_before_a_choice(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        await here.type("/t")
+        await here.until(lambda: here.app.completion.is_open)
+
+        here.app.prompt.insert("ru")
+        assert here.app.completion.handle("complete") is True
+
+        assert here.app.prompt.text.strip() == "/trust"
