@@ -97,12 +97,15 @@ class ExtensionDesk:
 
     def commands_changed(self) -> None:
         """Add the commands that are new; one whose name is taken is left out, which is said once."""
+        before = len(self._known)
         for offered in self._extensions.commands():
             key = (offered.extension, offered.name)
             if key not in self._known:
                 self._known.add(key)
                 if refused := self._app.registry.register(self._command(offered)):
                     self._app.notice("warning", refused)
+        if len(self._known) > before:
+            self._app.completion.refresh_offers()  # the list may stand open already
 
     def _command(self, offered: PluggedCommand) -> Command:
         async def run(_host: CommandHost, args: str) -> None:
