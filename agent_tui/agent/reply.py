@@ -75,7 +75,7 @@ class Received:
     """
 
     shown_before: str = ""
-    text: str = ""
+    parts: list[str] = field(default_factory=list[str])
     began: bool = False
     message: AssistantMessage | None = None
     lost: TokenUsage = TokenUsage()
@@ -84,6 +84,11 @@ class Received:
 
     def __post_init__(self) -> None:
         self.joint = Joint(self.shown_before)
+
+    @property
+    def text(self) -> str:
+        """What was shown."""
+        return "".join(self.parts)
 
     def count(self, counted: Counted) -> None:
         """Take a count over."""
@@ -114,7 +119,7 @@ async def receive(
 
     async def show(text: str) -> None:
         if text:
-            received.text += text
+            received.parts.append(text)
             await sink(TextDelta(turn_id=turn_id, origin=origin, text=text))
 
     async with provider.stream(request) as deltas:

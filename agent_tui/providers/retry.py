@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from agent_tui.protocol.errors import Overloaded, ProviderError, RateLimited, StreamCut
+from agent_tui.providers._silence import watched
 from agent_tui.providers.base import (
     Completed,
     Counted,
@@ -172,15 +173,12 @@ class RetryingProvider:
                 attempt = await self._before_next(error, attempt)
 
     async def _watched(self, deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta]:
-        while True:
-            try:
-                async with asyncio.timeout(self._policy.idle_s):
-                    delta = await anext(deltas)
-            except StopAsyncIteration:
-                return
-            except TimeoutError as error:
-                raise StreamCut(f"{self.model} sent nothing for {self._policy.idle_s:.0f} s.") from error
-            yield delta
+        try:
+            async with aclosing(watched(deltas, self._policy.idle_s)) as found:
+                async for delta in found:
+                    yield delta
+        except TimeoutError as error:
+            raise StreamCut(f"{self.model} sent nothing for {self._policy.idle_s:.0f} s.") from error
 
     async def _before_next(self, error: ProviderError, attempt: int) -> int:
         """Wait before the next attempt, or switch models; give the number of attempts made. Raises `error`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from agent_tui.ui.backend import Backend
 
 
+BREATH_S = 0.002
+"""How long events that come all at once may keep the loop from a key, which needs it several times in a row."""
+
+
 class Link:
     """What the app holds once there is a core. This module and what it needs cost 110 ms, so the app imports
     it after the first paint."""
@@ -33,6 +38,7 @@ class Link:
         self.turn = TurnView(app.transcript, app)
         self.approver = ScreenApprover(self)
         self._room = Room(app.transcript)
+        self._breathed_s = 0.0
         backend.bind(sink=self.take, approver=self.approver, ask=self.ask)
 
     async def take(self, event: Event) -> None:
@@ -40,6 +46,10 @@ class Link:
         if isinstance(event, ApprovalRequested):
             self.approver.announce(event.order, event.settled)
         await self.turn(event)
+        now = time.perf_counter()
+        if now - self._breathed_s > BREATH_S:
+            self._breathed_s = now
+            await asyncio.sleep(0)
 
     # Questions
 
