@@ -5,16 +5,20 @@ from tests.bench.cases import CASES, LONG_CASES, Figure
 from tests.bench.checkpoints import checkpoints
 from tests.bench.files import file_tools
 from tests.bench.hanging import hanging
+from tests.bench.real import REAL
 from tests.bench.sandboxed import sandboxed
 from tests.bench.searches import searches
+from tests.bench.turns import turns
 
 ALL: dict[str, Callable[[], Iterator[Figure]]] = {
     **CASES,
+    **REAL,
     "files": file_tools,
     "checkpoints": checkpoints,
     "searches": searches,
     "sandbox": sandboxed,
     "hanging": hanging,
+    "turns": turns,
 }
 
 

@@ -62,12 +62,12 @@ def echo() -> Iterator[Figure]:
     with Child("program") as child:
         child.until("ready")
         child.quiet()
-        times = _type(child, 60, 0.05)
+        times = type_letters(child, 60, 0.05)
     yield at_most("key echo idle, p50", median(times), 6.0, "ms")
     yield at_most("key echo idle, p95", percentile(times, 0.95), 6.0, "ms")
 
 
-def _type(child: Child, count: int, pause_s: float) -> list[float]:
+def type_letters(child: Child, count: int, pause_s: float) -> list[float]:
     times: list[float] = []
     for letter in LETTERS[:count]:
         times.append(child.echo_ms(letter))
@@ -98,7 +98,7 @@ def stream(
     with Child("program", count, rate, blocks) as child:
         child.until("turn")
         cpu, began, written = child.cpu_s(), time.perf_counter(), child.written
-        times = _type(child, 90, 0.06)
+        times = type_letters(child, 90, 0.06)
         spent, passed = child.cpu_s() - cpu, time.perf_counter() - began
         child.until("streamed")
         total = child.reports["streamed"]["wall_s"] - child.reports["turn"]["wall_s"]
@@ -129,7 +129,7 @@ def flood(count: int = 20_000, runs: int = 3) -> Iterator[Figure]:
         with Child("program", count, 0, 0) as child:
             first = child.until("turn")
             if number == 0:
-                echoes += _type(child, 8, 0.02)
+                echoes += type_letters(child, 8, 0.02)
             last = child.until("streamed")
             cpu.append(last["cpu_s"] - first["cpu_s"])
             wall.append(last["wall_s"] - first["wall_s"])

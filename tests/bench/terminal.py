@@ -38,11 +38,11 @@ class Child:
             os.close(reader)
             if cwd is not None:
                 os.chdir(cwd)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
             terminal = {"BENCH_FD": str(writer), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
             os.execve(argv[0], argv, {**(os.environ if environment is None else environment), **terminal})
         os.close(writer)
         self._reader = reader
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
 
     def pump(self, seconds: float) -> bytes:
         ready, _, _ = select.select([self.master, self._reader], [], [], max(0.0, seconds))
@@ -66,6 +66,16 @@ class Child:
         for line in lines:
             fact = json.loads(line)
             self.reports[fact["what"]] = fact
+
+    def until_shown(self, wanted: bytes, seconds: float = 60.0) -> float:
+        """Read until `wanted` was written; gives the seconds since the program was started."""
+        stop = time.perf_counter() + seconds
+        while wanted not in self.output:
+            if time.perf_counter() > stop:
+                tail = self.output[-2_000:].decode("utf-8", "replace")
+                raise TimeoutError(f"{wanted!r} was not written; the screen ended in {tail!r}")
+            self.pump(0.2)
+        return time.perf_counter() - self.started_s
 
     def until(self, what: str, seconds: float = 60.0) -> Mapping[str, float]:
         stop = time.perf_counter() + seconds

@@ -7,7 +7,9 @@ import pytest
 from agent_tui.providers._silence import watched
 
 
-async def numbers(count: int, *, wait_before: int = -1, gate: asyncio.Event | None = None) -> AsyncGenerator[int]:
+async def numbers(
+    count: int, *, wait_before: int = -1, gate: asyncio.Event | None = None
+) -> AsyncGenerator[int]:
     for number in range(count):
         if number == wait_before and gate is not None:
             await gate.wait()
@@ -23,10 +25,13 @@ async def test_items_that_are_there_and_items_that_are_waited_for_come_in_order(
 
 async def test_silence_ends_with_a_timeout_after_what_came() -> None:
     got: list[int] = []
-    with pytest.raises(TimeoutError):
+
+    async def read() -> None:
         async for number in watched(numbers(5, wait_before=2, gate=asyncio.Event()), 0.02):
             got.append(number)
 
+    with pytest.raises(TimeoutError):
+        await read()
     assert got == [0, 1]
 
 
