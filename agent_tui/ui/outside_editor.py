@@ -9,23 +9,29 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tui.ui.outside import lend_terminal
+
 if TYPE_CHECKING:
     from agent_tui.ui.app import AgentApp
 
 
 def edit_outside(app: AgentApp, text: str) -> str | None:
     """Open `text` in $VISUAL or $EDITOR and give what became of it; None when there is none or it failed."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
-        app.notice("warning", "Set VISUAL or EDITOR to edit a text outside.")
-        return None
     with tempfile.TemporaryDirectory(prefix="agent-tui-") as folder:
         file = Path(folder) / "prompt.md"
         file.write_text(text, encoding="utf-8")
-        try:
-            with app.suspend():
-                subprocess.run([*shlex.split(editor), str(file)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            app.notice("error", f"The editor did not do its work: {error}")
+        if not open_outside(app, file):
             return None
         return file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+
+
+def open_outside(app: AgentApp, file: Path) -> bool:
+    """Open a file in $VISUAL or $EDITOR; False when there is none or it failed, which the person is told."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        app.notice("warning", "Set VISUAL or EDITOR to edit a text outside.")
+        return False
+    failed = lend_terminal(app, lambda: subprocess.run([*shlex.split(editor), str(file)], check=True))
+    if failed:
+        app.notice("error", f"The editor {editor!r} did not do its work: {failed}.")
+    return not failed

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from agent_tui.ui.outside import lend_terminal
+
 if TYPE_CHECKING:
     from agent_tui.ui.app import AgentApp
 
@@ -17,29 +19,26 @@ _LESS = "less -R"
 def page_outside(app: AgentApp, text: str) -> None:
     """Open `text` in $PAGER, or less; say so when that fails."""
     command = os.environ.get("PAGER") or _LESS
-    try:
-        with app.suspend():
-            subprocess.run(shlex.split(command), input=text.encode("utf-8", "replace"), check=True)
-    except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        app.notice("error", f"The pager {command!r} did not do its work: {error}. Set PAGER to another.")
-    app.redraw()
+    data = text.encode("utf-8", "replace")
+    failed = lend_terminal(app, lambda: subprocess.run(shlex.split(command), input=data, check=True))
+    if failed:
+        app.notice("error", f"The pager {command!r} did not do its work: {failed}. Set PAGER to another.")
 
 
 def dump_outside(app: AgentApp, text: str) -> None:
     """Write `text` on the terminal's normal screen, where it stays in the scrollback; Enter comes back."""
-    with app.suspend():
-        out = sys.__stdout__
-        if out is not None:
-            out.write(text)
-            out.write("\nEnter goes back to agent-tui; this stays in the scrollback. ")
-            out.flush()
-        _wait_for_enter()
-        if out is not None:
-            out.write("\n")
-            out.flush()
-    app.redraw()
+    failed = lend_terminal(app, lambda: _dump(text))
+    if failed:
+        app.notice("error", f"The conversation could not be written to the terminal: {failed}.")
 
 
-def _wait_for_enter() -> None:
+def _dump(text: str) -> None:
+    out = sys.__stdout__
+    if out is None:
+        raise OSError("there is no terminal")
+    out.write(f"{text}\nEnter goes back to agent-tui; this stays in the scrollback. ")
+    out.flush()
     while (pressed := os.read(0, 1024)) and b"\n" not in pressed and b"\r" not in pressed:
         pass
+    out.write("\n")
+    out.flush()
