@@ -20,6 +20,17 @@ CALL_S = 60.0
 PROJECT_FILE = ".mcp.json"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
+
+@dataclass(frozen=True)
+class OAuthClient:
+    """How this program is known to a server's sign-in, where it cannot register itself. All may be ""."""
+
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    client_metadata_url: str = ""
+    redirect_port: int = 0
+
+
 Origin = Literal["flag", "user", "project"]
 Transport = Literal["stdio", "http", "sse"]
 
@@ -48,6 +59,12 @@ class ServerSpec:
     tools: tuple[str, ...] | None = None
     without: tuple[str, ...] = ()
     problem: str = ""
+    oauth: OAuthClient = OAuthClient()
+
+    @property
+    def signs_in(self) -> bool:
+        """Whether a person may sign in: it is asked over HTTP and no key of its own is configured for it."""
+        return bool(self.url) and not any(name.casefold() == "authorization" for name in self.headers)
 
     @property
     def target(self) -> str:
@@ -62,6 +79,17 @@ class ServerSpec:
         """A hash of what is started or asked: another program under the same name is another server."""
         words = json.dumps([self.transport, self.command, self.args, self.cwd, self.url])
         return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+class _OAuth(BaseModel):
+    """How people write down what a server's sign-in knows this program as."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    client_id: str = ""
+    client_secret: str = ""
+    client_metadata_url: str = ""
+    redirect_port: int = Field(default=0, ge=0, le=65_535)
 
 
 class _Entry(BaseModel):
@@ -83,6 +111,7 @@ class _Entry(BaseModel):
     disabled: bool = False
     tools: tuple[str, ...] | None = None
     disabled_tools: tuple[str, ...] = ()
+    oauth: _OAuth = _OAuth()
 
 
 _TRANSPORTS: Mapping[str, Transport] = {
@@ -276,6 +305,12 @@ def _expanded(base: ServerSpec, entry: _Entry, expand: "_Expander") -> ServerSpe
         enabled=entry.enabled and not entry.disabled,
         tools=entry.tools,
         without=entry.disabled_tools,
+        oauth=OAuthClient(
+            client_id=expand(entry.oauth.client_id),
+            client_secret=expand(entry.oauth.client_secret),
+            client_metadata_url=expand(entry.oauth.client_metadata_url),
+            redirect_port=entry.oauth.redirect_port,
+        ),
     )
 
 

@@ -1,13 +1,15 @@
 """One live session with a server: the handshake, listing with pages, calls with progress and cancellation."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import anyio.abc
 import mcp_types as types
 from mcp.client import ClientSession
+from mcp.client.auth import OAuthFlowError
 from mcp.shared.dispatcher import CallOptions, OnNotify, OnNotifyIntercept, OnRequest
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
@@ -21,6 +23,7 @@ from agent_tui.extensions.mcp.host import Host
 from agent_tui.extensions.mcp.http import FALLS_BACK, HttpServer
 from agent_tui.extensions.mcp.log import ServerLog
 from agent_tui.extensions.mcp.plain import one_line
+from agent_tui.extensions.mcp.sign_in import ASIDE, SignIn, needs_login, sign_in_fault
 from agent_tui.extensions.mcp.stdio import ReadStream, StdioServer, WriteStream
 from agent_tui.protocol.data import JsonObject
 
@@ -152,7 +155,8 @@ class Connection:
 
     def _failure(self, error: MCPError) -> Exception:
         status = self._way.status if isinstance(self._way, HttpServer) else 0
-        if error.code == types.CONNECTION_CLOSED and not status:
+        signs_in = isinstance(self._way, HttpServer) and self._way.signs_in
+        if error.code == types.CONNECTION_CLOSED and (not status or signs_in):
             return ConnectionGone(error.message)
         if status == 404:
             self._way.ended = "ended the session"
@@ -160,6 +164,42 @@ class Connection:
             return ConnectionGone(self._way.ended)
         words = one_line(error.message, limit_chars=2_000) or "no reason given"
         return RequestFailed(f"{words} (HTTP {status})" if status >= 400 else words, code=error.code)
+
+
+def quiet_libraries() -> None:
+    """Let the SDK and its HTTP library log nothing: their records hold codes, tokens and what servers said."""
+    for name in ("mcp", "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+async def reach(
+    spec: ServerSpec,
+    *,
+    host: Host,
+    log: ServerLog,
+    auth: SignIn | None,
+    interactive: bool,
+    on_closed: Callable[[], None],
+    live: Callable[[Connection], Awaitable[None]],
+) -> None:
+    """Connect like `connect`; a server that only knows the old SSE transport gets a second try. Raises ServerFault."""
+    quiet_libraries()
+    way = way_to(spec, host, log, auth)
+    try:
+        await connect(spec, way=way, host=host, interactive=interactive, on_closed=on_closed, live=live)
+    except ServerFault as error:
+        if not falls_back(error, spec):
+            raise
+        log.add("state", f"{error}; trying the old SSE transport")
+        old = replace(spec, transport="sse")
+        try:
+            await reach(
+                old, host=host, log=log, auth=auth, interactive=interactive, on_closed=on_closed, live=live
+            )
+        except ServerFault as second:
+            raise (second if second.login else error) from second
+    if way.ended:
+        raise ServerFault(way.ended)
 
 
 async def connect(
@@ -208,7 +248,11 @@ def fault(error: Exception, spec: ServerSpec, way: Way) -> ServerFault:
     """Say in words why there is no session."""
     if isinstance(error, ServerFault):
         return error
+    if isinstance(error, OAuthFlowError):
+        return sign_in_fault(error)
     status = way.status if isinstance(way, HttpServer) else 0
+    if status == 401 and spec.signs_in:
+        return needs_login(spec)
     if status in (401, 403):
         return ServerFault(
             f"HTTP {status}: it wants to know who asks; set its headers", lasting=True, status=status
@@ -225,11 +269,11 @@ def fault(error: Exception, spec: ServerSpec, way: Way) -> ServerFault:
     return ServerFault(words)
 
 
-def way_to(spec: ServerSpec, host: Host, log: ServerLog) -> Way:
+def way_to(spec: ServerSpec, host: Host, log: ServerLog, auth: SignIn | None = None) -> Way:
     """Choose the transport."""
     if spec.transport == "stdio":
         return StdioServer(spec, host.desk.roots[0], log)
-    return HttpServer(spec, log)
+    return HttpServer(spec, log, auth=auth, aside=ASIDE)
 
 
 def falls_back(error: ServerFault, spec: ServerSpec) -> bool:

@@ -5,12 +5,16 @@ from typing import cast
 
 
 class ServerFault(Exception):
-    """A server cannot be used. `lasting` says that trying again would not help; `status` is the HTTP status, or 0."""
+    """A server cannot be used. `lasting` says that trying again would not help; `status` is the HTTP status, or 0.
 
-    def __init__(self, message: str, *, lasting: bool = False, status: int = 0) -> None:
+    `login` says that a person must sign in first.
+    """
+
+    def __init__(self, message: str, *, lasting: bool = False, status: int = 0, login: bool = False) -> None:
         super().__init__(message)
         self.lasting = lasting
         self.status = status
+        self.login = login
 
 
 class RequestFailed(Exception):

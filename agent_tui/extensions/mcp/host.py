@@ -49,7 +49,7 @@ class Host:
         ask = self.desk.ask()
         if ask is None:
             return types.ElicitResult(action="decline")
-        with self._waits():
+        with self.waits():
             async with self._one_at_a_time:
                 if isinstance(params, types.ElicitRequestURLParams):
                     return await self._elicit_url(ask, params)
@@ -107,7 +107,7 @@ class Host:
             turns=tuple((message.role, _words(message)) for message in params.messages),
             max_tokens=max(1, min(params.max_tokens, 8_192)),
         )
-        with self._waits():
+        with self.waits():
             async with self._one_at_a_time:
                 answers = await ask([_sample_question(request)])
                 if answers is None or _first(answers) != "Allow once":
@@ -134,8 +134,21 @@ class Host:
         elif isinstance(message, Exception):
             self.log.add("noise", str(message))
 
+    async def confirm_sign_in(self) -> bool:
+        """Ask whether the person signs in (again) while a call waits for it; without a person the answer is no."""
+        ask = self.desk.ask()
+        if ask is None or not self.in_call():
+            return False
+        question = Question(
+            question=f"The MCP server {self.server!r} wants you to sign in for this call. Open its page?",
+            header="MCP",
+            options=(QuestionOption(label="Open the page"), QuestionOption(label="No")),
+        )
+        answers = await ask([question])
+        return answers is not None and _first(answers) == "Open the page"
+
     @contextmanager
-    def _waits(self) -> Generator[None]:
+    def waits(self) -> Generator[None]:
         self.waiting(True)
         try:
             yield

@@ -19,13 +19,24 @@ FALLS_BACK = frozenset({400, 404, 405})
 
 
 class HttpServer:
-    """The way to one server over HTTP. `status` is that of its last answer, 0 before the first."""
+    """The way to one server over HTTP. `status` is that of its last answer, 0 before the first.
 
-    def __init__(self, spec: ServerSpec, log: ServerLog) -> None:
+    `auth` signs in to it; its own requests, marked `aside`, do not count as the server's.
+    """
+
+    def __init__(
+        self, spec: ServerSpec, log: ServerLog, *, auth: httpx2.Auth | None = None, aside: str = ""
+    ) -> None:
+        self._auth, self._aside = auth, aside
         self.status = 0
         self.ended = ""
         self._spec = spec
         self._log = log
+
+    @property
+    def signs_in(self) -> bool:
+        """Whether its requests carry a sign-in, whose failure ends the connection."""
+        return self._auth is not None
 
     async def run(self, serve: Serve) -> None:
         """Call `serve` with the streams of a session and end the session when it returns."""
@@ -56,15 +67,17 @@ class HttpServer:
         headers = {"Accept-Encoding": "identity", **self._spec.headers}
         return httpx2.AsyncClient(
             headers=headers,
+            auth=self._auth,
             timeout=httpx2.Timeout(CONNECT_S, read=SILENCE_S),
             event_hooks={"response": [self._look_at]},
         )
 
     async def _look_at(self, response: httpx2.Response) -> None:
         """Note the status of an answer and bound what is read of it. Raises ServerFault."""
-        if response.request.method == "POST" or response.status_code != 405:
+        aside = self._aside in response.request.extensions
+        if not aside and (response.request.method == "POST" or response.status_code != 405):
             self.status = response.status_code
-        if response.status_code >= 400:
+        if response.status_code >= 400 and not aside:
             self._log.add("state", f"HTTP {response.status_code} for {response.request.method}")
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise ServerFault("sends compressed answers, which are not taken")

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
@@ -16,13 +16,14 @@ from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.log import ServerLog
 from agent_tui.extensions.mcp.pins import ChangedTool, PinStore
 from agent_tui.extensions.mcp.timer import CallTimer
+from agent_tui.extensions.mcp.tokens import TokenBox
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError
 
 if TYPE_CHECKING:  # 0.4 s of CPU for the SDK: imported in a thread when the first server starts
     from agent_tui.extensions.mcp.connection import Connection, Listing, Progress
 
-State = Literal["waiting", "starting", "ready", "restarting", "failed", "off"]
+State = Literal["waiting", "starting", "ready", "restarting", "failed", "needs login", "off"]
 
 RESTARTS = 5
 FIRST_TRIES = 2
@@ -70,6 +71,7 @@ class Server:
         desk: Desk,
         pins: PinStore,
         pin_key: str,
+        box: TokenBox,
         on_change: Callable[[], None],
         pace: Pace,
     ) -> None:
@@ -86,6 +88,7 @@ class Server:
         self._desk = desk
         self._pins = pins
         self._pin_key = pin_key
+        self._box = box
         self._on_change = on_change
         self._pace = pace
         self._connection: Connection | None = None
@@ -113,6 +116,7 @@ class Server:
             began = time.monotonic()
             self._life += 1
             fault = await self._live_once()
+            _go_if_cancelled()
             self._last_end = (self._life, str(fault))
             steady = self._listed_at > began and time.monotonic() - began > STEADY_AFTER_S
             failures = 1 if steady else failures + 1
@@ -121,7 +125,7 @@ class Server:
                 continue
             limit = RESTARTS if self._listed_at > began or failures > FIRST_TRIES + 1 else FIRST_TRIES
             if fault.lasting or failures > limit:
-                await self._become("failed", str(fault))
+                await self._become("needs login" if fault.login else "failed", str(fault))
                 await self._until_wanted()
                 failures = 0
             else:
@@ -143,10 +147,12 @@ class Server:
         return ServerFault("the connection ended")
 
     async def _live_over(self, spec: ServerSpec) -> None:
-        """Connect and serve; a server that only knows the old SSE transport gets a second try. Raises ServerFault."""
+        """Connect, with the sign-in that is kept, and serve. Raises ServerFault."""
         await asyncio.to_thread(import_module, "agent_tui.extensions.mcp.connection")  # 0.4 s of CPU
-        from agent_tui.extensions.mcp import connection
+        from agent_tui.extensions.mcp.connection import reach
+        from agent_tui.extensions.mcp.consent import visitor
         from agent_tui.extensions.mcp.host import Host
+        from agent_tui.extensions.mcp.sign_in import kept_sign_in
 
         host = Host(
             server=self.spec.name,
@@ -156,31 +162,20 @@ class Server:
             lists_changed=self._lists_changed,
             in_call=lambda: bool(self._timers),
         )
-        way = connection.way_to(spec, host, self.log)
-        try:
-            await connection.connect(
-                spec,
-                way=way,
-                host=host,
-                interactive=self._desk.interactive,
-                on_closed=self._nudge.set,
-                live=self._serve,
-            )
-        except ServerFault as error:
-            if not connection.falls_back(error, spec):
-                raise
-            self.log.add("state", f"{error}; trying the old SSE transport")
-            try:
-                await self._live_over(replace(spec, transport="sse"))
-            except ServerFault as second:
-                raise error from second
-        if way.ended:
-            raise ServerFault(way.ended)
+        await reach(
+            spec,
+            host=host,
+            log=self.log,
+            auth=await kept_sign_in(spec, self._box, visitor(host)),
+            interactive=self._desk.interactive,
+            on_closed=self._nudge.set,
+            live=self._serve,
+        )
 
     def _with_last_words(self, fault: ServerFault) -> ServerFault:
         said = self.log.last("stderr")
         words = f"{fault} ({' | '.join(said)})" if said else str(fault)
-        return ServerFault(words, lasting=fault.lasting, status=fault.status)
+        return ServerFault(words, lasting=fault.lasting, status=fault.status, login=fault.login)
 
     async def _serve(self, connection: "Connection") -> None:
         """List the tools and look after the session until it ends. Raises ServerFault."""
@@ -371,7 +366,7 @@ class Server:
         """Wait a moment for a server that is being started, and start one that gave up. Raises ToolError."""
         if self.state == "off":
             raise ToolError(f"The MCP server {self.spec.name!r} is switched off.")
-        if self.state == "failed" and not self.spec.problem:
+        if self.state in ("failed", "needs login") and not self.spec.problem:
             self.reconnect()
             await asyncio.sleep(0)
         try:
@@ -384,7 +379,7 @@ class Server:
         return self._connection
 
     def _gave_up(self) -> bool:
-        return self.state in ("failed", "off") and not self._again
+        return self.state in ("failed", "needs login", "off") and not self._again
 
     async def _obituary(self, life: int) -> str:
         """Wait a moment until it is known why that life ended; "" when it does not get known."""
@@ -403,3 +398,10 @@ class Server:
     def _lists_changed(self) -> None:
         self._relist = True
         self._nudge.set()
+
+
+def _go_if_cancelled() -> None:
+    """Raise the cancellation that a task group of the SDK dropped because its connection failed at the same moment."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

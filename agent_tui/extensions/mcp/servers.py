@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from agent_tui.extensions.mcp.config import ServerSpec
-from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed
+from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.names import server_names
 from agent_tui.extensions.mcp.offers import (
@@ -23,8 +24,12 @@ from agent_tui.extensions.mcp.pins import ChangedTool, PinStore
 from agent_tui.extensions.mcp.plain import one_line
 from agent_tui.extensions.mcp.server import Pace, Server, State
 from agent_tui.extensions.mcp.source import McpSource
+from agent_tui.extensions.mcp.tokens import TokenBox, token_key
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.text import count
+
+if TYPE_CHECKING:  # 0.4 s of CPU for the SDK
+    from agent_tui.extensions.mcp.sign_in import Visit
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -90,9 +95,11 @@ class Servers:
         state_dir: Path,
         on_change: Callable[[], None] = lambda: None,
         pace: Pace | None = None,
+        box: TokenBox | None = None,
     ) -> None:
         self._desk = desk
         self._pins = PinStore(state_dir)
+        self._box = box or TokenBox(state_dir)
         self._pace = pace or Pace()
         self._started = False
         self.on_change = on_change
@@ -153,6 +160,7 @@ class Servers:
                     desk=self._desk,
                     pins=self._pins,
                     pin_key=self._pin_key(spec),
+                    box=self._box,
                     on_change=self._changed,
                     pace=self._pace,
                 )
@@ -198,13 +206,15 @@ class Servers:
     def _trouble(self, running: _Running) -> list[News]:
         """Tell once why a server is not there."""
         server = running.server
-        if server.state != "failed":
+        if server.state not in ("failed", "needs login"):
             running.told = "" if server.state == "ready" else running.told
             return []
         if running.told == server.detail:
             return []
         running.told = server.detail
         why = one_line(server.detail, limit_chars=400)
+        if server.state == "needs login":
+            return [News(f"The MCP server {server.spec.name!r} {why}.", trouble=True)]
         return [News(f"The MCP server {server.spec.name!r} is not available: {why}", trouble=True)]
 
     # What a panel and commands need.
@@ -235,6 +245,37 @@ class Servers:
         Raises ToolError for an unknown name and OSError.
         """
         return await self._server(name).accept(tools)
+
+    async def login(self, name: str, visit: "Visit") -> str:
+        """Let the person sign in to a server, start it anew, and give a sentence. Raises ToolError."""
+        server = self._server(name)
+        await asyncio.to_thread(import_module, "agent_tui.extensions.mcp.login")
+        from agent_tui.extensions.mcp.login import log_in
+
+        try:
+            asked = await log_in(server.spec, self._box, visit=visit, desk=self._desk, log=server.log)
+        except ServerFault as error:
+            raise ToolError(f"The MCP server {name!r}: {error}.") from error
+        except OSError as error:
+            raise ToolError(f"The sign-in to {name!r} cannot be kept: {error.strerror or error}.") from error
+        if server.state != "off":
+            server.reconnect()
+        if not asked:
+            return f"The MCP server {name!r} does not ask for a sign-in."
+        return f"Signed in to {name!r}; the sign-in is kept in {self._box.place()}."
+
+    async def logout(self, name: str) -> str:
+        """Forget the sign-in to a server, start it anew, and give a sentence. Raises ToolError."""
+        server = self._server(name)
+        try:
+            was = await asyncio.to_thread(self._box.forget, token_key(server.spec))
+        except OSError as error:
+            raise ToolError(
+                f"The sign-in to {name!r} cannot be removed: {error.strerror or error}."
+            ) from error
+        if was and server.state != "off":
+            server.reconnect()
+        return f"Signed out of {name!r}." if was else f"There is no sign-in to {name!r}."
 
     async def resources(self) -> list[Resource]:
         """List the resources of all servers that run; one that fails has none."""

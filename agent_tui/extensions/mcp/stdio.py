@@ -155,7 +155,9 @@ class StdioServer:
                     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                         return
                 await asyncio.sleep(0)  # a flood must not keep the screen waiting
-            await self._say_why(process, lines.pending_bytes)  # before the stream ends: then nobody waits for it
+            await self._say_why(
+                process, lines.pending_bytes
+            )  # before the stream ends: then nobody waits for it
 
     async def _say_why(self, process: asyncio.subprocess.Process, pending_bytes: int) -> None:
         if self._noise > MAX_NOISE_LINES:

@@ -101,7 +101,7 @@ async def test_h92_item_73_the_answer_is_found_among_several_events(workspace: P
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (Said(401), "HTTP 401"),
+        (Said(401), "sign in: /mcp login web"),
         (Said(403), "HTTP 403"),
         (Said(500), "HTTP 500"),
         (Said(404), "HTTP 404"),
@@ -115,7 +115,8 @@ async def test_mc_02_a_server_that_answers_wrongly_costs_only_itself(
     workspace: Path, said: Said, why: str
 ) -> None:
     async with http_server(lambda _: said) as (url, seen), world(workspace, [at(url)]) as here:
-        await here.until(lambda: here.status("web").state == "failed")
+        state = "needs login" if said.status == 401 else "failed"
+        await here.until(lambda: here.status("web").state == state)
 
         assert why in here.status("web").detail
         assert len(seen) <= 6
