@@ -32,6 +32,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
 
     import_textual_lean()
     from agent_tui.ui.app import AgentApp
+    from agent_tui.ui.presets import preset_named
     from agent_tui.ui.render.rowdiff import draws_by_rows
     from agent_tui.ui.settings import UiSettings
 
@@ -51,6 +52,8 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         notify=notify if notify in ("osc9", "osc777", "bell", "off") else "auto",
         row_diff=row_diff if isinstance(row_diff, bool) else draws_by_rows(os.environ) and not in_browser(),
         remember=preferences.remember,
+        keys=preset_named(preferences.keys()) or "default",
+        status=preferences.status(),
     )
     first = "/sessions" if options.resume == PICK else options.prompt
     shown_by_browser = in_browser()
@@ -126,6 +129,13 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         core = await assemble(options, workspace, with_screen=False)
         for notice in core.notices() if not options.quiet else ():
             output.say(notice)
+        try:
+            return await answer(core)
+        finally:
+            if core.rescued:
+                output.say(core.rescued)
+
+    async def answer(core: "Core") -> int:
         if streams:
             return await _run_stream(core, output, workspace, prompt)
         if prompt:

@@ -174,7 +174,7 @@ class SessionPast:
             raise AgentTuiError("This session holds nothing to write yet.")
         info = info_of(Frames(records), Path(f"{record.id}.jsonl"), changed_at=time.time())
         if kind == "json":
-            text = "".join(f"{dumps(entry)}\n" for entry in records)
+            text = "".join(f"{dumps(entry)}\n" for entry in record.whole_records())
         else:
             text = (to_html if kind == "html" else to_markdown)(info, record.replay())
         _write(target, text.encode("utf-8", "replace"), overwrite)

@@ -10,6 +10,7 @@ from pathlib import Path
 from agent_tui.protocol.errors import AgentTuiError, SessionInUseError
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.sessions import upkeep
+from agent_tui.sessions.encoding import Filler
 from agent_tui.sessions.export import to_html, to_markdown
 from agent_tui.sessions.frames import active_path, dumps
 from agent_tui.sessions.imports import records_from
@@ -106,8 +107,9 @@ class _Commands:
         info, blocks = self._read()
         kind = str(self._options.format)
         if kind == "jsonl":
+            filler = Filler(self._store.blobs)
             records = self._store.read(info.session_id).records
-            text = "".join(f"{dumps(record)}\n" for record in records)
+            text = "".join(f"{dumps(filler.load_blobs(record))}\n" for record in records)
         else:
             text = to_html(info, blocks) if kind == "html" else to_markdown(info, blocks)
         if self._options.output:

@@ -27,6 +27,7 @@ from agent_tui.sessions.frames import (
     text_of,
 )
 from agent_tui.sessions.replay import blocks_of, tool_block
+from agent_tui.sessions.rescue import other_places, write_elsewhere
 from agent_tui.sessions.writer import OwnedThread, SessionFile
 
 if TYPE_CHECKING:  # these pull in pydantic, which costs 110 ms of CPU before the first paint
@@ -223,6 +224,36 @@ class Session:
     def records(self) -> list[RawRecord]:
         """Give all records as they stand in the file, the other branches too."""
         return self._read().records
+
+    def whole_records(self) -> list[RawRecord]:
+        """Give all records with the large texts that the file only names, so that they need no other file."""
+        frames = self._read()
+        self._frames = None  # the records are filled in place
+        filler = Filler(self._blobs)
+        return [filler.load_blobs(record) for record in frames.records]
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether something could not be written and is in memory only; False for one that is so on purpose."""
+        return self._file is not None and bool(self._file.unsaved)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a file of this session."""
+        return self._file is not None and self._file.path.exists()
+
+    def write_elsewhere(self) -> str:
+        """Write a copy of a session that could not be saved to another place; give a sentence, "" when all is saved."""
+        if not self.is_unsaved:
+            return ""
+        name = f"agent-tui-session-{self.id[:8]}-{os.urandom(2).hex()}.jsonl"
+        path = write_elsewhere(self.whole_records(), name, other_places())
+        if path is None:
+            return "Part of the session could not be saved, and no other place took a copy: that part is lost."
+        return (
+            f"The session could not be saved where it belongs; a copy is {path}. "
+            f"Bring it back with: agent-tui sessions import {path}"
+        )
 
     def damage(self) -> Sequence[Damage]:
         """Say what is wrong with the file."""

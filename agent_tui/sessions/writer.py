@@ -56,7 +56,7 @@ class SessionFile:
             if not self._is_failing:
                 self._notify(
                     f"The session cannot be saved at {self.path.parent}: {error.strerror or error}. Work goes on, "
-                    "kept in memory; make room or export the session before you quit."
+                    "kept in memory, and is saved once there is room; /export json PATH saves it elsewhere now."
                 )
             self._is_failing = True
             return False

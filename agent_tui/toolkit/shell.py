@@ -61,7 +61,12 @@ class ShellCommand:
     async def start(self, *, live: bool) -> None:
         """Start it. Raises ToolError."""
         cwd = self._starting_directory()
-        variables = {**self._environment.variables, "BASH_ENV": str(_bash_env(self._ctx.data_dir))}
+        variables = dict(self._environment.variables)
+        try:
+            variables["BASH_ENV"] = str(_bash_env(self._ctx.data_dir))
+        except OSError as error:  # a full disk: what is needed to mend that must still run
+            why = f"{error.strerror or error} at {self._ctx.data_dir}"
+            self.notes.append(f"Where the command changed its directory to is not known: {why}.")
 
         def prepare(keep_fds: tuple[int, ...]) -> Launch:
             return self._ctx.sandbox.launch(
@@ -206,9 +211,13 @@ def _bash_env(data_dir: Path) -> Path:
     fresh = path.with_name(f".bash_env.{os.getpid()}")
     fresh.unlink(missing_ok=True)
     fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "w", encoding="utf-8") as file:
-        file.write(BASH_ENV_TEXT)
-    fresh.rename(path)
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            file.write(BASH_ENV_TEXT)
+        fresh.rename(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
     return path
 
 
