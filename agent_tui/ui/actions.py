@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tui.protocol.errors import AgentTuiError, ConfigError
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
+from agent_tui.ui.greeting import greet
 from agent_tui.ui.key_actions import KeyActions
-from agent_tui.ui.outside_editor import edit_outside
+from agent_tui.ui.outside_editor import edit_outside, open_outside
+from agent_tui.ui.own_commands import OwnCommandDesk
 from agent_tui.ui.picture import picture_of
 from agent_tui.ui.screens.changes import ChangesScreen
 from agent_tui.ui.screens.confirm import Confirm
@@ -19,6 +22,7 @@ from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.rules import RulesScreen
+from agent_tui.ui.screens.secret import SecretScreen
 from agent_tui.ui.screens.trust import TrustScreen, trust_text
 from agent_tui.ui.screens.viewer import Viewer
 from agent_tui.ui.settings_open import apply_setting, settings_screen
@@ -28,10 +32,13 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from agent_tui.protocol.replay import ReplayBlock
+    from agent_tui.protocol.tools import TurnResult
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.backend import Backend
     from agent_tui.ui.changes import Scope
     from agent_tui.ui.house import TrustView
+    from agent_tui.ui.keymap import Keymap
+    from agent_tui.ui.presets import Preset
     from agent_tui.ui.series import Series
     from agent_tui.ui.talk import DraftView
 
@@ -45,6 +52,7 @@ class AppActions:
 
     def __init__(self, app: AgentApp) -> None:
         self._app = app
+        self._own: OwnCommandDesk | None = None
         self.shell = ShellLines(app, lambda: self.backend, self.work)
         self._keys = KeyActions(app, self)
 
@@ -100,9 +108,12 @@ class AppActions:
         finally:
             screen.finish(None)
 
-    async def confirm(self, title: str, message: str, *, danger: bool = False) -> bool:
+    async def confirm(
+        self, title: str, message: str, *, yes: str = "Yes", no: str = "No", danger: bool = False
+    ) -> bool:
         """Ask yes or no."""
-        return bool(await self.ask_screen(Confirm(self._app.keys, title, message, danger=danger)))
+        screen = Confirm(self._app.keys, title, message, yes=yes, no=no, danger=danger)
+        return bool(await self.ask_screen(screen))
 
     async def pick(self, title: str, choices: Sequence[Choice], *, empty: str = "") -> str | None:
         """Let the person choose one."""
@@ -150,25 +161,81 @@ class AppActions:
         """Give the screen as it is now as SVG."""
         return picture_of(self._app)
 
-    def copy_reply(self, number: int) -> None:
-        """Copy the text of a reply as the model wrote it."""
-        transcript = self._app.transcript
-        replies = [i for i, block in enumerate(transcript.document.blocks) if block.data.kind == "assistant"]
-        if number > len(replies):
-            self.notice("warning", f"There are {len(replies)} replies in this session.")
-            return
-        text = transcript.source(replies[-number])
+    def replies(self) -> Sequence[str]:
+        """Give the replies of the conversation, oldest first."""
+        view = self._app.transcript
+        return [view.source(at) for at, b in enumerate(view.document.blocks) if b.data.kind == "assistant"]
+
+    def copy(self, text: str) -> None:
+        """Put a text into the clipboard and say so."""
         self._app.copy_to_clipboard(text)
         self._app.status.show_hint(f"Copied {len(text):,} characters")
 
+    async def ask_secret(self, title: str, message: str) -> str | None:
+        """Ask for a line that is not shown."""
+        return await self.ask_screen(SecretScreen(self._app.keys, title, message))
+
+    @property
+    def keys(self) -> Keymap:
+        """The keys that are in force."""
+        return self._app.keys
+
+    def use_keys(self, preset: Preset) -> None:
+        """Switch the preset of the keymap and remember it."""
+        self._app.use_keys(preset)
+        self._app.settings.remember("keys", preset)
+
+    @property
+    def segments(self) -> Sequence[str]:
+        """What the status line shows, empty for the usual."""
+        return self._app.status.chosen
+
+    def use_segments(self, names: Sequence[str]) -> None:
+        """Choose what the status line shows and remember it."""
+        self._app.status.choose(tuple(names))
+        self._app.settings.remember("status", " ".join(names))
+
+    def queued(self) -> Sequence[tuple[str, bool]]:
+        """List what waits, oldest first."""
+        return self._app.driver.queued()
+
+    def take_back(self, index: int, text: str) -> str | None:
+        """Remove a waiting message, if it still is `text`, and give it."""
+        queued = self._app.driver.queued()
+        if index >= len(queued) or queued[index][0] != text:
+            return None
+        taken = self._app.driver.take_back(index)
+        self._app.queue_changed()
+        return taken
+
+    @property
+    def log_file(self) -> Path | None:
+        """Where faults of the program are written down."""
+        return self._app.settings.crash_log
+
     def ready(self) -> None:
         """Do what waited for the core: ask about what the project brings, run early shell lines."""
-        self.work(offer_trust(self))
+        self.work(self._meet())
         self.shell.ready()
+
+    async def _meet(self) -> None:
+        await offer_trust(self)
+        await greet(self._app, self)
 
     def go_on(self) -> None:
         """Let the turn that waits for approvals go on."""
         self._app.driver.redrive()
+
+    def begin_turn(self, command: Command, args: str, work: Callable[[], Awaitable[TurnResult]]) -> None:
+        """Run a turn that a command begins."""
+        self._app.driver.begin(command, args, work)
+
+    async def refresh_commands(self) -> None:
+        """Look at the commands that files describe again."""
+        if self._own is None:
+            self._own = OwnCommandDesk(self._app.registry, self.backend.own)
+        for text in await self._own.refresh():
+            self.notice("warning", text)
 
     def submit(self, text: str, *, after_turn: bool = False) -> None:
         """Run a command, or send a text to the model."""
@@ -337,6 +404,10 @@ class AppActions:
             self.notice("warning", "The whole output was not kept.")
             return
         self._app.push_screen(Viewer(self._app.keys, block, self._app.palette))
+
+    def edit_file(self, path: Path) -> bool:
+        """Let the person's own editor change a file."""
+        return open_outside(self._app, path)
 
     def edit_outside(self, text: str) -> str | None:
         """Let the person's own editor change a text; None when there is none or it failed."""

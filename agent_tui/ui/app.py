@@ -208,7 +208,15 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         for text in backend.notices():
             self.notice("info", text)
         self.refresh_status()
-        self.plugged = ExtensionDesk(self, backend.extensions)
+        self.plugged = ExtensionDesk(
+            self.actions,
+            backend.extensions,
+            registry=self.registry,
+            send=lambda text: self.driver.send(text, after_turn=True),
+            attend=self.attention,
+            joined=self.completion.refresh_offers,
+        )
+        await self.actions.refresh_commands()
         if self._initial_prompt:
             self.actions.submit(self._initial_prompt)
         self.driver.use(backend)

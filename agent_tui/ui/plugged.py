@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.ui.commands.registry import Command, CommandHost, Level
-from agent_tui.ui.screens.confirm import Confirm
+from agent_tui.ui.commands.registry import Command, CommandHost, Level, Registry
 
 if TYPE_CHECKING:
-    from agent_tui.ui.app import AgentApp
     from agent_tui.ui.house import Listing
 
 
@@ -67,45 +65,74 @@ class Extensions(Protocol):
         ...
 
 
-class ExtensionDesk:
-    """The person before the screen, for extensions; keeps their commands in the program's list."""
+class DeskHost(Protocol):
+    """What extensions need of the program that a person sits before."""
 
-    def __init__(self, app: AgentApp, extensions: Extensions) -> None:
-        self._app = app
+    async def confirm(
+        self, title: str, message: str, *, yes: str = "Yes", no: str = "No", danger: bool = False
+    ) -> bool: ...
+
+    def notice(self, level: Level, text: str) -> None: ...
+
+    def refresh_status(self) -> None: ...
+
+
+class ExtensionDesk:
+    """The person before the program, for extensions; keeps their commands in the program's list.
+
+    `send` queues a message for after the turn, `attend` tells a person who looks elsewhere, `joined` is called when
+    there are other commands.
+    """
+
+    def __init__(
+        self,
+        host: DeskHost,
+        extensions: Extensions,
+        *,
+        registry: Registry,
+        send: Callable[[str], None],
+        attend: Callable[[str], None],
+        joined: Callable[[], None],
+    ) -> None:
+        self._host = host
         self._extensions = extensions
-        self._known: set[tuple[str, str]] = set()
+        self._registry = registry
+        self._send, self._attend, self._joined = send, attend, joined
+        self._known: dict[PluggedCommand, Command | None] = {}
         extensions.bind(self)
         self.commands_changed()
 
     async def confirm(self, title: str, message: str, *, yes: str, no: str, danger: bool) -> bool:
         """Ask yes or no."""
-        self._app.attention("A question waits for your answer")
-        screen = Confirm(self._app.keys, title, message, yes=yes, no=no, danger=danger)
-        return bool(await self._app.actions.ask_screen(screen))
+        self._attend("A question waits for your answer")
+        return await self._host.confirm(title, message, yes=yes, no=no, danger=danger)
 
     def notify(self, level: Level, text: str) -> None:
         """Show a text in the conversation."""
-        self._app.notice(level, text)
+        self._host.notice(level, text)
 
     def submit(self, text: str) -> None:
         """Queue a message for after the turn; it is never read as a command."""
-        self._app.driver.send(text, after_turn=True)
+        self._send(text)
 
     def status_changed(self) -> None:
         """Show the new texts in the status line."""
-        self._app.refresh_status()
+        self._host.refresh_status()
 
     def commands_changed(self) -> None:
-        """Add the commands that are new; one whose name is taken is left out, which is said once."""
-        before = len(self._known)
-        for offered in self._extensions.commands():
-            key = (offered.extension, offered.name)
-            if key not in self._known:
-                self._known.add(key)
-                if refused := self._app.registry.register(self._command(offered)):
-                    self._app.notice("warning", refused)
-        if len(self._known) > before:
-            self._app.completion.refresh_offers()  # the list may stand open already
+        """Follow what is offered now; a command whose name is taken is left out, which is said once."""
+        offered = self._extensions.commands()
+        gone = [one for one in self._known if one not in offered]
+        self._registry.forget([command for one in gone if (command := self._known.pop(one)) is not None])
+        new = [one for one in offered if one not in self._known]
+        for one in new:
+            command = self._command(one)
+            refused = self._registry.register(command)
+            self._known[one] = None if refused else command
+            if refused:
+                self._host.notice("warning", refused)
+        if gone or new:
+            self._joined()
 
     def _command(self, offered: PluggedCommand) -> Command:
         async def run(_host: CommandHost, args: str) -> None:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import difflib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from agent_tui.ui.commands.fuzzy import Match, rank
 
 if TYPE_CHECKING:
     from agent_tui.protocol.replay import ReplayBlock
+    from agent_tui.protocol.tools import TurnResult
     from agent_tui.ui.backend import Backend, ModeName
     from agent_tui.ui.changes import Scope
     from agent_tui.ui.house import TrustView
+    from agent_tui.ui.keymap import Keymap
+    from agent_tui.ui.presets import Preset
     from agent_tui.ui.screens.picker import Choice
     from agent_tui.ui.series import Series
     from agent_tui.ui.talk import DraftView
@@ -34,7 +38,9 @@ class CommandHost(Protocol):
         """Show a text in the conversation; it is never sent to the model."""
         ...
 
-    async def confirm(self, title: str, message: str, *, danger: bool = False) -> bool:
+    async def confirm(
+        self, title: str, message: str, *, yes: str = "Yes", no: str = "No", danger: bool = False
+    ) -> bool:
         """Ask yes or no; False when it cannot be asked."""
         ...
 
@@ -74,8 +80,47 @@ class CommandHost(Protocol):
         """Give the screen as it is now as SVG."""
         ...
 
-    def copy_reply(self, number: int) -> None:
-        """Copy the text of a reply to the clipboard; 1 is the last."""
+    def replies(self) -> Sequence[str]:
+        """Give the replies of the conversation as the model wrote them, oldest first."""
+        ...
+
+    def copy(self, text: str) -> None:
+        """Put a text into the clipboard and say so."""
+        ...
+
+    async def ask_secret(self, title: str, message: str) -> str | None:
+        """Ask for a line that is not shown; None when left or empty."""
+        ...
+
+    @property
+    def keys(self) -> Keymap:
+        """The keys that are in force."""
+        ...
+
+    def use_keys(self, preset: Preset) -> None:
+        """Switch the preset of the keymap and remember it."""
+        ...
+
+    @property
+    def segments(self) -> Sequence[str]:
+        """What the status line shows, empty for the usual."""
+        ...
+
+    def use_segments(self, names: Sequence[str]) -> None:
+        """Choose what the status line shows and remember it."""
+        ...
+
+    def queued(self) -> Sequence[tuple[str, bool]]:
+        """List what waits, oldest first, as (text, after_turn)."""
+        ...
+
+    def take_back(self, index: int, text: str) -> str | None:
+        """Remove a waiting message, if it still is `text`, and give it."""
+        ...
+
+    @property
+    def log_file(self) -> Path | None:
+        """Where faults of the program are written down."""
         ...
 
     async def show_changes(self, scope: Scope) -> None:
@@ -88,6 +133,14 @@ class CommandHost(Protocol):
 
     def go_on(self) -> None:
         """Let the turn that waits for approvals go on, once no other runs."""
+        ...
+
+    def begin_turn(self, command: Command, args: str, work: Callable[[], Awaitable[TurnResult]]) -> None:
+        """Run a turn that `command` begins; while another runs the command waits for its end."""
+        ...
+
+    async def refresh_commands(self) -> None:
+        """Look at the commands that files describe again."""
         ...
 
     def perform(self, action: str) -> None:
@@ -108,6 +161,10 @@ class CommandHost(Protocol):
 
     async def drafting(self, work: Awaitable[DraftView]) -> DraftView:
         """Wait for a summary, saying so meanwhile."""
+        ...
+
+    def edit_file(self, path: Path) -> bool:
+        """Let the person's own editor change a file; False when there is none or it failed."""
         ...
 
     def edit_outside(self, text: str) -> str | None:
@@ -189,6 +246,12 @@ class Registry:
         for alias in command.aliases:
             self._by_word.setdefault(alias, command)
         return ""
+
+    def forget(self, commands: Sequence[Command]) -> None:
+        """Take commands away again."""
+        gone = {id(command) for command in commands}
+        self._commands = [command for command in self._commands if id(command) not in gone]
+        self._by_word = {word: known for word, known in self._by_word.items() if id(known) not in gone}
 
     def all(self) -> Sequence[Command]:
         """List the commands in the order they were registered."""

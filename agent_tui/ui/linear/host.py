@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.backend import ModeName
-from agent_tui.ui.commands.registry import Level, Registry
+from agent_tui.ui.commands.registry import Command, Level, Registry
 from agent_tui.ui.driver import TurnDriver
 from agent_tui.ui.linear.choosing import choose
 from agent_tui.ui.linear.lines import Lines
 from agent_tui.ui.linear.speaker import Speaker, block_text
+from agent_tui.ui.own_commands import OwnCommandDesk
 from agent_tui.ui.screens.picker import Choice
 from agent_tui.ui.screens.sessions import session_choice
 from agent_tui.ui.screens.trust import trust_text
 
 if TYPE_CHECKING:
+    from agent_tui.protocol.tools import TurnResult
     from agent_tui.ui.backend import Backend
     from agent_tui.ui.changes import Scope
     from agent_tui.ui.house import TrustView
@@ -51,6 +53,7 @@ class LinearHost:
         self._lines, self._speaker, self._registry = lines, speaker, registry
         self._driver, self._backend = driver, backend
         self._leave, self._work = leave, work
+        self._own: OwnCommandDesk | None = None
 
     @property
     def backend(self) -> Backend:
@@ -63,9 +66,10 @@ class LinearHost:
     def notice(self, level: Level, text: str) -> None:
         self._lines.say(f"{_LEVELS[level]}{text}")
 
-    async def confirm(self, title: str, message: str, *, danger: bool = False) -> bool:
+    async def confirm(
+        self, title: str, message: str, *, yes: str = "Yes", no: str = "No", danger: bool = False
+    ) -> bool:
         self._lines.bell()
-        yes, no = "Yes", "No"
         return await choose(self._lines, f"{title} {message}", [no, yes] if danger else [yes, no]) == (
             1 if danger else 0
         )
@@ -132,6 +136,15 @@ class LinearHost:
 
     def go_on(self) -> None:
         self._driver.redrive()
+
+    def begin_turn(self, command: Command, args: str, work: Callable[[], Awaitable[TurnResult]]) -> None:
+        self._driver.begin(command, args, work)
+
+    async def refresh_commands(self) -> None:
+        if self._own is None:
+            self._own = OwnCommandDesk(self._registry, self.backend.own)
+        for text in await self._own.refresh():
+            self.notice("warning", text)
 
     def perform(self, action: str) -> None:
         match action:

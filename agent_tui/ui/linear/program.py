@@ -25,6 +25,7 @@ from agent_tui.ui.linear.host import LinearHost
 from agent_tui.ui.linear.lines import GRACE_S, Lines
 from agent_tui.ui.linear.questions import ask_questions
 from agent_tui.ui.linear.speaker import Speaker
+from agent_tui.ui.plugged import ExtensionDesk
 from agent_tui.ui.screens.approval.grouping import Grouper
 
 if TYPE_CHECKING:
@@ -140,6 +141,14 @@ class LinearProgram:
 
     async def _ready(self) -> None:
         await offer_trust(self.host)
+        ExtensionDesk(
+            self.host,
+            self.backend.extensions,
+            registry=self.registry,
+            send=lambda text: self.driver.send(text, after_turn=True),
+            attend=lambda _text: None,
+            joined=lambda: None,
+        )
         self.driver.use(self.backend)
         self._is_ready = True
         early, self._early = self._early, []

@@ -21,7 +21,9 @@ def offering(workspace: Path, *commands: PluggedCommand) -> FakeBackend:
 
 
 async def opened(here: Stage) -> None:
-    await here.until(lambda: here.backend.extensions.person is not None)
+    await here.until(
+        lambda: here.backend.extensions.person is not None and here.app.driver._backend is not None
+    )
     await here.pilot.pause()
 
 
