@@ -1,4 +1,4 @@
-"""`agent-tui mcp`: add, list, get, remove, test, accept."""
+"""`agent-tui mcp`: add, list, get, remove, test, accept, login, logout."""
 
 import argparse
 import asyncio
@@ -18,9 +18,10 @@ from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.pins import ChangedTool, write_private
 from agent_tui.extensions.mcp.plain import plain
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
+from agent_tui.protocol.errors import ToolError
 
 CHILD_VARIABLE = "AGENT_TUI_CHILD"
-_CHANGING = frozenset({"add", "remove", "accept", "test"})
+_CHANGING = frozenset({"add", "remove", "accept", "test", "login", "logout"})
 _TABLE = TypeAdapter(dict[str, object])
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -92,6 +93,13 @@ def _parser() -> argparse.ArgumentParser:
     accept.add_argument("tools", nargs="*", help="only these; default: all that changed")
     accept.add_argument("--yes", action="store_true", help="accept without asking")
     accept.set_defaults(run=_accept)
+    login = actions.add_parser("login", help="sign in to a server over HTTP, in the browser")
+    login.add_argument("name")
+    login.add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
+    login.set_defaults(run=_login)
+    logout = actions.add_parser("logout", help="forget the sign-in to a server")
+    logout.add_argument("name")
+    logout.set_defaults(run=_logout)
     return parser
 
 
@@ -299,6 +307,35 @@ def _accept(setup: Setup, options: argparse.Namespace) -> int:
     return 0
 
 
+def _login(setup: Setup, options: argparse.Namespace) -> int:
+    from agent_tui.extensions.mcp.terminal_login import terminal_visit  # the SDK: 0.4 s of CPU
+
+    spec = _named(setup, options.name)
+
+    async def sign_in() -> str:
+        async with terminal_visit(outside=setup.workspace, browser=not options.no_browser) as visit:
+            return await _servers(setup, spec).login(spec.name, visit)
+
+    try:
+        print(asyncio.run(sign_in()))
+    except ToolError as error:
+        raise Refused(str(error)) from error
+    return 0
+
+
+def _logout(setup: Setup, options: argparse.Namespace) -> int:
+    spec = _named(setup, options.name)
+    try:
+        print(asyncio.run(_servers(setup, spec).logout(spec.name)))
+    except ToolError as error:
+        raise Refused(str(error)) from error
+    return 0
+
+
+def _servers(setup: Setup, spec: ServerSpec) -> Servers:
+    return Servers([spec], desk=Desk(roots=(setup.workspace,)), state_dir=setup.state_dir)
+
+
 async def _try_out(
     setup: Setup,
     spec: ServerSpec,
@@ -307,7 +344,7 @@ async def _try_out(
     wanted: tuple[str, ...] | None = None,
 ) -> tuple[ServerStatus, list[str], list[str]]:
     """Start one server, let a person accept what changed, and end it."""
-    servers = Servers([spec], desk=Desk(roots=(setup.workspace,)), state_dir=setup.state_dir)
+    servers = _servers(setup, spec)
     servers.start()
     accepted: list[str] = []
     try:
