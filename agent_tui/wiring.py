@@ -52,6 +52,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         notify=notify if notify in ("osc9", "osc777", "bell", "off") else "auto",
         row_diff=row_diff if isinstance(row_diff, bool) else draws_by_rows(os.environ) and not in_browser(),
         remember=preferences.remember,
+        first_run=not options.prompt and preferences.is_first_run(sessions=paths.sessions),
         keys=preset_named(preferences.keys()) or "default",
         status=preferences.status(),
     )

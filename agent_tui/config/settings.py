@@ -77,6 +77,12 @@ class UiSettings(Section):
         default=None, description="write rows by difference; default: on where it is known to work"
     )
     mouse: bool = True
+    keys: Literal["", "default", "emacs", "vim"] = Field(
+        default="", description="preset of the keymap; empty: the one chosen last"
+    )
+    status: tuple[str, ...] = Field(
+        default=(), description='segments of the status line, "|" between left and right; empty: the usual'
+    )
 
 
 class LimitSettings(Section):

@@ -307,8 +307,8 @@ class Core:
     def queued(self) -> Sequence[tuple[str, bool]]:
         return [(item.text, item.after_turn) for item in self.queue.waiting()]
 
-    def take_back(self) -> str | None:
-        return self.queue.take_back()
+    def take_back(self, index: int) -> str | None:
+        return self.queue.remove(index)
 
     def next_follow_up(self) -> str | None:
         return self.queue.next_follow_up()

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from agent_tui.agent.agent_types import AgentType
 from agent_tui.agent.instructions import load_instructions
+from agent_tui.conversation.keeping import PersonsKeeping
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.settings_desk import SettingsFiles
 from agent_tui.extensions.skills import SkillLibrary
@@ -34,11 +35,15 @@ class Inside(Protocol):
     def todos(self) -> TodoList: ...
 
 
+MakeKeeping = Callable[[Callable[[], PersonShell]], PersonsKeeping]
+
+
 @dataclass(frozen=True)
 class Belongings:
     """What stays the same while sessions come and go. `agents` are the sub-agents, `agent_faults` what is wrong.
 
-    `trust_changed` makes the project's rules and tools count, or not any more; it gives what could not be loaded.
+    `keeping` makes what keeps the person's decisions, for the shell of the open session. `trust_changed` makes the
+    project's rules and tools count, or not any more; it gives what could not be loaded.
     """
 
     workspace: Path
@@ -50,6 +55,7 @@ class Belongings:
     agent_faults: Sequence[str]
     hooks: Callable[[], tuple[Sequence[tuple[str, str]], Sequence[str]]]
     settings: SettingsFiles
+    keeping: MakeKeeping
 
 
 class SessionHouse:
@@ -59,6 +65,7 @@ class SessionHouse:
         self._own = belongings
         self._inside = inside
         self._in_force = belongings.trusted_for_this_run
+        self.keeping = belongings.keeping(lambda: self._inside().shell)
 
     async def trust(self) -> TrustView:
         verdict = await asyncio.to_thread(self._own.trust.verdict, self._own.workspace)

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 
 from agent_tui.agent.notes import CLOSE
 from agent_tui.executor.prepare import MakeContext
@@ -33,6 +34,15 @@ class PersonShell:
         self._make_context = make_context
         self._say = say
         self._tell = tell
+
+    @property
+    def cwd(self) -> Path:
+        """The folder in which commands run, the model's too."""
+        return self._make_context("", "").shell.cwd
+
+    @cwd.setter
+    def cwd(self, folder: Path) -> None:
+        self._make_context("", "").shell.cwd = folder
 
     async def run(self, command: str, *, private: bool) -> None:
         """Run `command` to its end. Raises ToolError when there is no bash tool.

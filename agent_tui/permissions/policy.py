@@ -223,6 +223,12 @@ class Policy:
                 return grant
         return self._grants.remove(rule_id)
 
+    def forget_session(self) -> int:
+        """Take back every grant of this session; give how many there were."""
+        count = len(self._session)
+        self._session.clear()
+        return count
+
     def record(self, request: PermissionRequest, verdict: Verdict) -> None:
         """Store lasting answers at once and write the audit lines. Raises OSError: then the answer is no."""
         by_id = {permission.id: permission for permission in request.permissions}

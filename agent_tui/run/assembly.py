@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from agent_tui.config.paths import Paths
 from agent_tui.conversation.core import Core
 from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings
+from agent_tui.conversation.keeping import PersonsKeeping
 from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.settings_desk import SettingsFiles
 from agent_tui.extensions.loader import load_tools
@@ -62,11 +64,30 @@ async def assemble(
     """
     with_person = with_screen if with_person is None else with_person
     ground = await asyncio.to_thread(make_ground, options, workspace)
+    async with AsyncExitStack() as held:  # given back when the start fails
+        held.push_async_callback(asyncio.to_thread, ground.close)
+        core = await _assembled(
+            ground, options, workspace, held, with_screen=with_screen, with_person=with_person
+        )
+        held.pop_all()
+    return core
+
+
+async def _assembled(
+    ground: Ground,
+    options: RunOptions,
+    workspace: Path,
+    held: AsyncExitStack,
+    *,
+    with_screen: bool,
+    with_person: bool,
+) -> Core:
     if not with_person:
         ground = replace(ground, tools=ground.tools.without(NEEDS_PERSON))
     redactor = Redactor(_known_secrets(ground.paths))
     store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
+    held.push_async_callback(record.aclose)
     policy = make_policy(
         ground,
         session_id=record.id,
@@ -177,6 +198,9 @@ def belongings(ground: Ground, policy: Policy, hooks: RunHooks) -> Belongings:
         agent_faults=ground.agent_faults,
         hooks=hooks.listing,
         settings=_settings_files(ground),
+        keeping=lambda shell: PersonsKeeping(
+            policy, ground.granted, workspace=ground.workspace, key_file=ground.paths.keys, shell=shell
+        ),
     )
 
 

@@ -262,7 +262,7 @@ class _World:
             modes=self._modes(),
             web=self._ground.web,
             sees_images=self.agent is not None and self.agent.provider.info.sees_images,
-            extra_roots=tuple(path.resolve() for path in self._ground.options.add_dirs),
+            extra_roots=tuple(self._ground.granted.roots),
         )
 
     def _modes(self) -> Modes | None:

@@ -4,6 +4,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 from agent_tui.config.paths import Paths
 
@@ -25,6 +26,24 @@ class Preferences:
             or self._read().get("theme", "")
             or "dark"
         )
+
+    def keys(self) -> str:
+        """Give the preset of the keymap: settings file, last choice, the default."""
+        configured = self.configured("keys")
+        return (
+            (configured if isinstance(configured, str) else "") or self._read().get("keys", "") or "default"
+        )
+
+    def status(self) -> tuple[str, ...]:
+        """Give the segments of the status line: settings file, last choice; none for the usual."""
+        configured = self.configured("status")
+        if isinstance(configured, list) and configured:
+            return tuple(str(name) for name in configured)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]  # TOML is untyped
+        return tuple(self._read().get("status", "").split())
+
+    def is_first_run(self, *, sessions: Path) -> bool:
+        """Tell whether nothing of an earlier start is there: no choice, no settings, no session."""
+        return not (self._path.exists() or self._config.exists() or sessions.exists())
 
     def configured(self, name: str) -> object:
         """Give a value of [ui] in the user's settings as it stands there, None when there is none.

@@ -151,8 +151,8 @@ class Backend(Protocol):
         """List what is queued as (text, after_turn), oldest first."""
         ...
 
-    def take_back(self) -> str | None:
-        """Remove the newest queued message and give its text."""
+    def take_back(self, index: int) -> str | None:
+        """Remove the message at `index` of `queued` and give its text; None when there is none."""
         ...
 
     def next_follow_up(self) -> str | None:

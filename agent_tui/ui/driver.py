@@ -64,14 +64,19 @@ class TurnDriver:
         commands = [(f"/{command.name} {args}".strip(), True) for command, args in self._waiting]
         return [*self._backend.queued(), *commands]
 
-    def take_back(self) -> str | None:
-        """Remove what was queued last and give its text."""
-        if self._waiting:
-            command, args = self._waiting.pop()
-            return f"/{command.name} {args}".strip()
+    def take_back(self, index: int = -1) -> str | None:
+        """Remove what stands at `index` of `queued`, the newest by default, and give its text."""
+        count = len(self.queued())
+        at = index + count if index < 0 else index
+        if not 0 <= at < count:
+            return None
         if self._backend is None:
-            return self._early.pop() if self._early else None
-        return self._backend.take_back()
+            return self._early.pop(at)
+        first_command = count - len(self._waiting)
+        if at >= first_command:
+            command, args = self._waiting.pop(at - first_command)
+            return f"/{command.name} {args}".strip()
+        return self._backend.take_back(at)
 
     def send(self, text: str, *, after_turn: bool = False) -> None:
         """Start a turn with `text`, or queue it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from agent_tui.ui.configuring import SettingsDesk
+    from agent_tui.ui.keeping import Keeping
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class Listing:
 
 class House(Protocol):
     """The surroundings of the open session. Nothing here blocks the event loop."""
+
+    @property
+    def keeping(self) -> Keeping:
+        """Rules, folders and keys that the person adds by hand."""
+        ...
 
     async def trust(self) -> TrustView: ...
 

@@ -7,6 +7,12 @@ from typing import Literal, get_args
 Preset = Literal["default", "emacs", "vim"]
 PRESET_NAMES: tuple[Preset, ...] = get_args(Preset)
 
+
+def preset_named(name: str) -> Preset | None:
+    """Give the preset of this name, None when there is none."""
+    return next((preset for preset in PRESET_NAMES if preset == name.lower()), None)
+
+
 PRESETS: dict[Preset, dict[str, dict[str, str]]] = {
     "default": {},
     "emacs": {

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.ui.keymap import load_keymap
+from agent_tui.ui.presets import preset_named
 from agent_tui.ui.screens.settings.pages import IN_FORCE, PAGES
 from agent_tui.ui.screens.settings.screen import SettingsScreen
 
 if TYPE_CHECKING:
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.configuring import SettingsDesk
+
+_SEGMENT = re.compile(r"[a-z]+|\|")
 
 
 def settings_screen(app: AgentApp, desk: SettingsDesk, page: str) -> SettingsScreen:
@@ -32,6 +36,10 @@ def settings_screen(app: AgentApp, desk: SettingsDesk, page: str) -> SettingsScr
 
 def apply_setting(app: AgentApp, key: str, value: str) -> None:
     """Let a setting of the interface count now; the others count from the next start."""
+    if key == "ui.keys":
+        app.use_keys(preset_named(value) or "default")
+    if key == "ui.status":
+        app.status.choose(_SEGMENT.findall(value))
     if key != "ui.theme":
         return
     try:

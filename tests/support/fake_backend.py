@@ -41,6 +41,7 @@ from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, To
 from agent_tui.ui.changes import ChangeView, Comparison, Reverted
 from agent_tui.ui.configuring import SettingsDesk
 from agent_tui.ui.house import JobLine, Listing, TrustView
+from agent_tui.ui.keeping import KeyView
 from agent_tui.ui.past import MoveView, PointView
 from agent_tui.ui.rulings import DecisionView, LastingScope
 from agent_tui.ui.talk import DraftView, ShareView
@@ -191,6 +192,48 @@ class FakeRulings:
         return f"Kept for {scope}."
 
 
+class FakeKeeping:
+    """Remembers what is kept in `calls`; `problem` is raised instead."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[object, ...]] = []
+        self.problem = ""
+        self.views = [
+            KeyView("anthropic", "the keyring", "ANTHROPIC_API_KEY"),
+            KeyView("openai", "", "OPENAI_API_KEY"),
+        ]
+
+    def _said(self, *call: object) -> str:
+        if self.problem:
+            raise AgentTuiError(self.problem)
+        self.calls.append(call)
+        return f"Done: {' '.join(map(str, call))}"
+
+    def add_rule(self, word: str, rule: str, keep: str) -> str:
+        return self._said("add_rule", word, rule, keep)
+
+    def forget_session_rules(self) -> str:
+        return self._said("forget_session_rules")
+
+    async def add_folder(self, path: str) -> str:
+        return self._said("add_folder", path)
+
+    def folders(self) -> Sequence[str]:
+        return ["/proj", "/more"]
+
+    async def change_folder(self, path: str) -> str:
+        return self._said("change_folder", path)
+
+    async def keys(self) -> Sequence[KeyView]:
+        return self.views
+
+    async def store_key(self, provider: str, key: str) -> str:
+        return self._said("store_key", provider, key)
+
+    async def forget_key(self, provider: str) -> str:
+        return self._said("forget_key", provider)
+
+
 class FakeHouse:
     """Surroundings as they are set here; what is asked of them is kept in `calls`."""
 
@@ -200,6 +243,7 @@ class FakeHouse:
         self.job_lines: list[JobLine] = []
         self.foreground = False
         self.tasks = ""
+        self.keeping = FakeKeeping()
         self.listing = Listing((("one", "The first. With more."),), ("/x/two: has no name",))
         self.gate: asyncio.Event | None = None
         self.calls: list[tuple[object, ...]] = []
@@ -425,8 +469,8 @@ class FakeBackend:
     def queued(self) -> Sequence[tuple[str, bool]]:
         return list(self.queue)
 
-    def take_back(self) -> str | None:
-        return self.queue.pop()[0] if self.queue else None
+    def take_back(self, index: int) -> str | None:
+        return self.queue.pop(index)[0] if index < len(self.queue) else None
 
     def next_follow_up(self) -> str | None:
         return self.queue.pop(0)[0] if self.queue else None

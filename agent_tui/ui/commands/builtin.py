@@ -7,7 +7,11 @@ from typing import cast, get_args
 
 from agent_tui import __version__
 from agent_tui.ui.backend import ModeName
+from agent_tui.ui.commands.bench import bench_commands
+from agent_tui.ui.commands.copying import copy_commands
 from agent_tui.ui.commands.house import house_commands
+from agent_tui.ui.commands.keeping import keeping_commands
+from agent_tui.ui.commands.papers import paper_commands
 from agent_tui.ui.commands.past import past_commands
 from agent_tui.ui.commands.plugged import extension_commands
 from agent_tui.ui.commands.registry import Command, CommandHost
@@ -15,6 +19,7 @@ from agent_tui.ui.commands.reports import MODE_WORDS, status_report, tools_repor
 from agent_tui.ui.commands.settings import settings_commands
 from agent_tui.ui.commands.talk import talk_commands
 
+_LASTING = " --default"
 MODES = cast("tuple[ModeName, ...]", get_args(ModeName))
 
 
@@ -27,10 +32,21 @@ async def _clear(host: CommandHost, _args: str) -> None:
 
 
 async def _model(host: CommandHost, args: str) -> None:
-    if args:
-        await host.switch_model(args)
+    name = args.removesuffix(_LASTING).strip()
+    if name:
+        await host.switch_model(name)
+        if args.endswith(_LASTING):
+            await _make_default(host, name)
     else:
         host.perform("models")
+
+
+async def _make_default(host: CommandHost, name: str) -> None:
+    """Write the model into the user's settings, for every start from now on."""
+    desk = host.backend.house.settings
+    provider, _, model = name.partition(":") if ":" in name else (host.backend.status().provider, "", name)
+    said = [await desk.set("model.provider", provider, "user"), await desk.set("model.name", model, "user")]
+    host.notice("info", said[-1])
 
 
 async def _mode(host: CommandHost, args: str) -> None:
@@ -52,19 +68,6 @@ async def _plan(host: CommandHost, args: str) -> None:
     host.switch_mode("plan")
     if args:
         host.submit(args)
-
-
-async def _permissions(host: CommandHost, args: str) -> None:
-    verb, _, rest = args.partition(" ")
-    if verb in ("test", "check"):
-        command = rest.strip()
-        text = host.backend.check_command(command) if command else "Write /permissions test COMMAND."
-        host.notice("info", text)
-        return
-    if verb in ("remove", "revoke") and rest.strip():
-        host.notice("info", host.backend.remove_rule(rest.strip()))
-        return
-    host.show_rules()
 
 
 async def _bypass(host: CommandHost, _args: str) -> None:
@@ -127,10 +130,6 @@ async def _version(host: CommandHost, _args: str) -> None:
     host.notice("info", f"agent-tui {__version__}")
 
 
-async def _keymap(host: CommandHost, _args: str) -> None:
-    host.show_help("keys")
-
-
 async def _quit(host: CommandHost, _args: str) -> None:
     host.leave()
 
@@ -168,20 +167,13 @@ def builtin_commands() -> list[Command]:
             "choose the model",
             _model,
             aliases=("models",),
-            usage="[name]",
+            usage="[name [--default]]",
             while_busy=True,
             complete=_models,
         ),
         Command("mode", "permission mode", _mode, usage="[name]", while_busy=True, complete=_mode_names),
         Command("plan", "switch to plan mode", _plan, usage="[prompt]"),
-        Command(
-            "permissions",
-            "rules and grants; test what a command needs",
-            _permissions,
-            aliases=("approvals", "allowed-tools", "policies"),
-            usage="[test COMMAND | remove ID]",
-            while_busy=True,
-        ),
+        *keeping_commands(),
         Command("yolo", "stop asking, after one question", _bypass, aliases=("allow-all",), while_busy=True),
         Command(
             "resume",
@@ -232,7 +224,9 @@ def builtin_commands() -> list[Command]:
             while_busy=True,
             complete=_outsides,
         ),
-        Command("keymap", "every key", _keymap, aliases=("keybindings", "hotkeys"), while_busy=True),
+        *bench_commands(),
+        *paper_commands(),
+        *copy_commands(),
         Command("version", "version of the program", _version, while_busy=True),
         Command("quit", "leave; the session is kept", _quit, aliases=("exit", "q"), while_busy=True),
     ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import columns
@@ -95,11 +98,27 @@ async def _hooks(host: CommandHost, _args: str) -> None:
     )
 
 
-async def _memory(host: CommandHost, _args: str) -> None:
+async def _memory(host: CommandHost, args: str) -> None:
     listing = await host.backend.house.memory()
+    if args.split(" ")[0] == "edit" and listing.rows:
+        await _edit_memory(host, listing, args.removeprefix("edit").strip())
+        return
     host.notice(
         "info", _report(listing, "The model reads no instruction files here. /init writes AGENTS.md.")
     )
+
+
+async def _edit_memory(host: CommandHost, listing: Listing, named: str) -> None:
+    files = [path for path, _ in listing.rows if named in path]
+    chosen = files[0] if len(files) == 1 else None
+    if chosen is None:
+        chosen = await host.pick("Edit", [Choice(path, path, size) for path, size in listing.rows])
+    if chosen is not None and host.edit_file(Path(chosen)):
+        host.notice("info", f"{chosen} counts as it is now from the next session on.")
+
+
+async def _memory_words(host: CommandHost, _typed: str) -> Sequence[str]:
+    return ["edit", *(f"edit {path}" for path, _ in (await host.backend.house.memory()).rows)]
 
 
 def _report(listing: Listing, empty: str) -> str:
@@ -116,13 +135,6 @@ async def _doctor(host: CommandHost, _args: str) -> None:
     host.notice("info", await host.backend.house.doctor())
 
 
-async def _copy(host: CommandHost, args: str) -> None:
-    if args and (not args.isascii() or not args.isdigit() or int(args) < 1):
-        host.notice("warning", "Write /copy, or /copy 2 for the reply before the last.")
-        return
-    host.copy_reply(int(args or "1"))
-
-
 async def _init(host: CommandHost, args: str) -> None:
     host.submit(f"{INIT_PROMPT}\n\nAlso: {args}" if args else INIT_PROMPT)
 
@@ -132,17 +144,30 @@ def house_commands() -> list[Command]:
     return [
         Command("trust", "what this project would run; trust it or not", _trust, usage="[accept | revoke]"),
         Command(
-            "tasks", "commands in the background", _tasks, aliases=("jobs", "bashes", "ps"), while_busy=True
+            "tasks",
+            "commands in the background",
+            _tasks,
+            aliases=("jobs", "bashes", "ps", "task", "shells"),
+            while_busy=True,
         ),
         Command("skills", "skills the model can load", _skills, while_busy=True),
         Command("agents", "sub-agents the model can send", _agents, aliases=("subagents",), while_busy=True),
         Command("hooks", "your commands that look at calls and turns", _hooks, while_busy=True),
         Command(
-            "memory", "instruction files the model reads", _memory, aliases=("instructions",), while_busy=True
+            "memory",
+            "instruction files the model reads; edit one",
+            _memory,
+            aliases=("instructions",),
+            usage="[edit [file]]",
+            while_busy=True,
+            complete=_memory_words,
         ),
         Command("init", "write AGENTS.md for this project", _init, usage="[what it should say]"),
         Command(
-            "copy", "copy a reply as it was written", _copy, aliases=("yank",), usage="[N]", while_busy=True
+            "doctor",
+            "check terminal, sandbox, keys, settings",
+            _doctor,
+            aliases=("diagnose",),
+            while_busy=True,
         ),
-        Command("doctor", "check terminal, sandbox, keys, settings", _doctor, while_busy=True),
     ]
