@@ -154,8 +154,9 @@ class OpenAICompatibleProvider:
     async def _client(self) -> "AsyncOpenAI":
         if self._made is None:
             await asyncio.to_thread(load_sdk, "openai")
-        if self._made is None:  # another request may have made it while this one waited
-            self._made = self._make_client()
+            made = await asyncio.to_thread(self._make_client)  # 50 ms, most of it certificates
+            if self._made is None:  # another request may have made one while this one waited
+                self._made = made
         return self._made
 
     def _make_client(self) -> "AsyncOpenAI":
