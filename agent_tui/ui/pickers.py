@@ -10,6 +10,8 @@ from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.sessions import SessionPicker, session_choice
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from agent_tui.ui.actions import AppActions
     from agent_tui.ui.app import AgentApp
 
@@ -21,17 +23,17 @@ class Pickers:
         self._app = app
         self._actions = actions
 
-    def model(self) -> None:
+    def model(self) -> Worker[None]:
         """Choose a model."""
-        self._actions.work(self._pick_model())
+        return self._actions.work(self._pick_model())
 
     def session(self) -> None:
         """Choose a session."""
         self._actions.work(self._pick_session())
 
-    def theme(self) -> None:
+    def theme(self) -> Worker[None]:
         """Choose a theme, seeing each."""
-        self._actions.work(self._choose_theme())
+        return self._actions.work(self._choose_theme())
 
     def command(self) -> None:
         """Choose a command."""

@@ -25,7 +25,7 @@ class UiSettings:
     `theme_folders` are searched from the last to the first, so a user's folder stands last. `remember` stores a
     choice such as ("theme", "nord") for the next start. `row_diff` writes rows by
     difference and scrolls by the terminal. `clock` gives seconds and never goes back. `grace_s` is
-    how long the approval screen takes no key after it opened.
+    how long the approval screen takes no key after it opened. `first_run` greets the person.
     """
 
     theme: str = "dark"
@@ -35,6 +35,7 @@ class UiSettings:
     notify: NotifyStyle = "auto"
     keys: Preset = "default"
     status: tuple[str, ...] = ()
+    first_run: bool = False
     row_diff: bool = True
     remember: Callable[[str, str], None] = forget
     clock: Callable[[], float] = time.monotonic

@@ -36,9 +36,16 @@ class Place:
             path = self.project / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+        self.greeted()
         git = ["git", "-C", str(self.project)]
         for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "first"]):
             subprocess.run([*git, *arguments], check=True)
+
+    def greeted(self) -> None:
+        """Be no first start."""
+        state = self.home / ".local/state/agent-tui"
+        state.mkdir(parents=True)
+        (state / "preferences.json").write_text('{"welcomed": "yes"}')
 
     def env(self, **more: str) -> dict[str, str]:
         return {
