@@ -16,6 +16,7 @@ from agent_tui.ui.commands.registry import Command, Level, Registry
 from agent_tui.ui.driver import TurnDriver
 from agent_tui.ui.linear.choosing import choose
 from agent_tui.ui.linear.lines import Lines
+from agent_tui.ui.linear.plain_parts import PlainParts
 from agent_tui.ui.linear.speaker import Speaker, block_text
 from agent_tui.ui.own_commands import OwnCommandDesk
 from agent_tui.ui.screens.picker import Choice
@@ -36,7 +37,7 @@ _LEVELS = {"info": "", "warning": "Warning: ", "error": "Error: "}
 _LONG_LIST = 30
 
 
-class LinearHost:
+class LinearHost(PlainParts):
     """Implements `CommandHost`. `backend` raises AgentTuiError while the core loads."""
 
     def __init__(
@@ -50,6 +51,7 @@ class LinearHost:
         leave: Callable[[], None],
         work: Callable[[Awaitable[None]], object],
     ) -> None:
+        super().__init__(lines, driver)
         self._lines, self._speaker, self._registry = lines, speaker, registry
         self._driver, self._backend = driver, backend
         self._leave, self._work = leave, work
@@ -117,11 +119,6 @@ class LinearHost:
 
     async def setting_changed(self, key: str) -> None:
         """Nothing here has colours; every setting counts from the next start."""
-
-    def copy_reply(self, number: int) -> None:
-        self._lines.say(
-            "The lines of this program can be copied as they stand; nothing is put in the clipboard."
-        )
 
     async def show_changes(self, scope: Scope) -> None:
         first = await self.backend.past.changes.compare(scope)
