@@ -1,5 +1,6 @@
 """The third phase of a round: one question for everything that remains, and what the answers mean."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -7,6 +8,7 @@ from agent_tui.executor import answers
 from agent_tui.executor.beside import Beside, beside
 from agent_tui.executor.bounded import StopSignal, Workers
 from agent_tui.executor.gate import PolicyLike
+from agent_tui.executor.losses import deletes, with_losses
 from agent_tui.executor.record import Recorder
 from agent_tui.executor.state import Refusal, RoundCall
 from agent_tui.executor.verdicts import Verdicts, decision
@@ -76,6 +78,8 @@ class Asking:
                 if item.second_review
                 else reason or (_REWRITTEN if item.hook_rewrote else ""),
             )
+            if deletes(item.request):
+                item.request = await asyncio.to_thread(with_losses, item.request, item.context.cwd)
         requests = [item.request for item in items if item.request is not None]
         if not await self._written(items, requests):
             return {}

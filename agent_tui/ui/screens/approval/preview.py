@@ -120,6 +120,21 @@ def body(row: Row) -> list[Content]:
     return [_head("Arguments"), *_json_lines(arguments_of(request))]
 
 
+def copied(row: Row) -> str:
+    """Give the whole of a call as text: its command, its diff or its arguments, odd characters visible."""
+    return "\n".join(vis(line) for line in _whole(row).split("\n"))
+
+
+def _whole(row: Row) -> str:
+    preview, command, diff = row.request.preview, command_of(row.request), diff_of(row)
+    if row.edited is None and command is not None:
+        return command
+    if row.edited is None and diff and preview is not None and not preview.is_truncated:
+        return diff
+    arguments = arguments_of(row.request) if row.edited is None else row.edited
+    return json.dumps(arguments, indent=2, ensure_ascii=False)
+
+
 def parts(row: Row) -> list[Content]:
     """Give the verdict of each part of a command."""
     return _parts(row.request.parts) if row.edited is None else []

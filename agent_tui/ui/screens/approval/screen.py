@@ -291,6 +291,9 @@ class ApprovalScreen(Dialog[None]):
                     if self._shown.grouping
                     else "In the order of the calls."
                 )
+            case "copy" if self.row is not None:
+                self.program.copy_to_clipboard(preview.copied(self.row))
+                self._face.say("Copied the whole of this call.")
             case "escape":
                 self._escape()
             case _:
