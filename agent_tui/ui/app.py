@@ -231,7 +231,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self._link.backend.warm_up()
         if not self._warming:
             self._warming = True
-            self.run_worker(asyncio.to_thread(warm), group="warm", exit_on_error=False)
+            self.run_worker(lambda: asyncio.to_thread(warm), group="warm", exit_on_error=False)
 
     def _own_blocks(self) -> list[ReplayBlock]:
         return [ReplayBlock(kind="notice", text=text) for _, text in self._start_notices]
@@ -398,7 +398,9 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         clipboard = Clipboard(self._send_to_terminal)
         clipboard.put(text)
         if not self.is_headless and not self.is_web and clipboard.commands():
-            self.run_worker(asyncio.to_thread(clipboard.hand_over, text), group="copy", exit_on_error=False)
+            self.run_worker(
+                lambda: asyncio.to_thread(clipboard.hand_over, text), group="copy", exit_on_error=False
+            )
 
     def _send_to_terminal(self, sequence: str) -> None:
         if self._driver is not None and not self.is_headless:
