@@ -16,7 +16,9 @@ from agent_tui.toolkit.ignore_rules import (
     surroundings,
 )
 
-_Rules = tuple[IgnoreFile, int, str]
+Rules = tuple[IgnoreFile, int, str]
+"""An ignore file; how much of a path is cut off before it looks, and what is put before the rest."""
+
 _Stamp = tuple[int, int, int, int]
 _SKIPPED = frozenset({".git", ".hg", ".svn"})
 _GONE: _Stamp = (0, 0, 0, 0)
@@ -33,8 +35,8 @@ class _Folder:
 
     stamp: _Stamp
     ignore_stamp: _Stamp
-    above: Sequence[_Rules]
-    rules: Sequence[_Rules]
+    above: Sequence[Rules]
+    rules: Sequence[Rules]
     names: list[str]
     below: list[str]
 
@@ -50,7 +52,12 @@ class Scanner:
         self._base = f"{root}/".replace("//", "/")
         self._folders: dict[str, _Folder] = {}
         self._above_stamps: list[tuple[Path, _Stamp]] = []
-        self._above: Sequence[_Rules] = []
+        self._above: Sequence[Rules] = []
+
+    @property
+    def above(self) -> Sequence[Rules]:
+        """The rules from above the root, as of the last scan."""
+        return self._above
 
     def scan(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Give each folder (relative to the root, "" or ending in "/") with the names of what is in it.
@@ -59,7 +66,7 @@ class Scanner:
         """
         where = surroundings(self._root, self._root)
         old, self._folders = self._folders, {}
-        stack: list[tuple[str, Sequence[_Rules]]] = [("", self._rules_above(where))]
+        stack: list[tuple[str, Sequence[Rules]]] = [("", self._rules_above(where))]
         while stack:
             path, rules = stack.pop()
             folder = self._folder(path, rules, old.get(path), where)
@@ -69,7 +76,7 @@ class Scanner:
             stack.extend((below, folder.rules) for below in folder.below)
             yield path, folder.names
 
-    def _rules_above(self, where: Surroundings) -> Sequence[_Rules]:
+    def _rules_above(self, where: Surroundings) -> Sequence[Rules]:
         """Give the rules from above the root; the same object as long as their files are the same."""
         files = [path for path in (where.user_file, where.exclude_file) if path is not None]
         files += [folder / IGNORE_NAME for folder in where.parents]
@@ -83,7 +90,7 @@ class Scanner:
         return self._above
 
     def _folder(
-        self, path: str, above: Sequence[_Rules], known: _Folder | None, where: Surroundings
+        self, path: str, above: Sequence[Rules], known: _Folder | None, where: Surroundings
     ) -> _Folder | None:
         place = self._base + path
         now = time.time_ns()
@@ -102,7 +109,7 @@ class Scanner:
     def _listed(
         self,
         path: str,
-        above: Sequence[_Rules],
+        above: Sequence[Rules],
         stamp: _Stamp,
         entries: Sequence[tuple[str, bool]],
         where: Surroundings,
@@ -124,7 +131,7 @@ class Scanner:
             if name in _SKIPPED:
                 continue
             shown = f"{name}/" if is_folder else name
-            if not (rules and _ignored(rules, shown, path + shown)):
+            if not (rules and ignored(rules, shown, path + shown)):
                 (folder.below if is_folder else folder.names).append(path + shown if is_folder else name)
         return folder
 
@@ -142,7 +149,8 @@ def _between(folder: Path, root: Path) -> str:
     return "" if between == "." else f"{between}/"
 
 
-def _ignored(rules: Sequence[_Rules], name: str, path: str) -> bool:
+def ignored(rules: Sequence[Rules], name: str, path: str) -> bool:
+    """Tell whether rules, the weakest first, ignore an entry; the names of folders end in "/"."""
     for own, cut, above in reversed(rules):
         decision = own.decide(name, above + path[cut:])
         if decision is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.agent.file_scan import SETTLED_NS, Scanner
+from agent_tui.agent.hidden_then import HiddenThen
 from agent_tui.sessions.blobs import write_all
 from agent_tui.sessions.packs import PackedBlobs
 from agent_tui.sessions.trees import FILE, LINK, Entry, Tree, TreeStore
@@ -19,7 +20,6 @@ from agent_tui.toolkit.rooted import make_folders, open_folder
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024 * 1024
-_IGNORE_FILE = ".gitignore"
 
 
 @dataclass(frozen=True)
@@ -141,11 +141,7 @@ class FileState:
         A path that was changed since `last` is the person's and conflicts; so does a removal of what may have been
         there without being covered, and a path in `doubtful`.
         """
-        rules_changed = any(
-            now.entries.get(path) != then.entries.get(path)
-            for path in {*now.entries, *then.entries}
-            if path.rsplit("/", 1)[-1] == _IGNORE_FILE
-        )
+        hidden = HiddenThen(then, self._scanner.above, self._blobs.get_bytes)
         found: list[Difference] = []
         for path in sorted({*now.entries, *then.entries}):
             present, wanted = now.entries.get(path), then.entries.get(path)
@@ -156,7 +152,7 @@ class FileState:
                 why = "changed by hand since"
             elif path in doubtful:
                 why = "changed meanwhile by you or by a background job"
-            elif wanted is None and (then.capped or path in then.uncovered or rules_changed):
+            elif wanted is None and (then.capped or path in then.uncovered or hidden(path)):
                 why = "may have been there before, without being covered"
             found.append(Difference(path, present, wanted, why))
         return found
