@@ -14,6 +14,7 @@ SHELL = "/bin/sh"
 MAX_OUTPUT_BYTES = 262_144
 MAX_ERROR_BYTES = 16_384
 DRAIN_S = 0.5
+REAP_S = 2.0
 _OUT, _ERR = 1, 2
 
 
@@ -32,6 +33,7 @@ class _Watch(asyncio.SubprocessProtocol):
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
         self.over: asyncio.Future[None] = loop.create_future()
+        self.exited: asyncio.Future[None] = loop.create_future()
         self.drained: asyncio.Future[None] = loop.create_future()
         self.output: dict[int, bytearray] = {_OUT: bytearray(), _ERR: bytearray()}
         self.too_much = False
@@ -54,6 +56,7 @@ class _Watch(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         """The command itself is gone."""
+        _finish(self.exited)
         _finish(self.over)
 
 
@@ -90,6 +93,7 @@ async def run_shell(
         return Ran(transport.get_returncode() or 0, bytes(watch.output[_OUT]), bytes(watch.output[_ERR]))
     finally:
         _kill_group(transport.get_pid())
+        await asyncio.wait({watch.exited}, timeout=REAP_S)
         transport.close()
 
 

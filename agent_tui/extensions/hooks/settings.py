@@ -114,7 +114,7 @@ def _event(name: str) -> EventName | None:
 
 
 def _hint(name: str) -> str:
-    near = difflib.get_close_matches(name, [*EventName, *OTHER_NAMES], n=1)
+    near = difflib.get_close_matches(name, [*map(str, EventName), *OTHER_NAMES], n=1)
     return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(EventName)}"
 
 
