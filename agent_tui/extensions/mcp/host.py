@@ -27,7 +27,7 @@ class Host:
     """Answers one server's requests. Without a person every answer is no.
 
     `waiting` is called with True while a person is being asked, with False afterwards: a call's time stands still.
-    `lists_changed` is called when the server says that its tools (or prompts, or resources) changed.
+    `lists_changed` is called when the server says that its tools changed, `others_changed` for prompts and resources.
     """
 
     server: str
@@ -36,6 +36,7 @@ class Host:
     waiting: Callable[[bool], None]
     lists_changed: Callable[[], None]
     in_call: Callable[[], bool]
+    others_changed: Callable[[], None] = lambda: None
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
@@ -131,6 +132,8 @@ class Host:
         """Look at what the server announces. Never waits: it must not hold up the reader."""
         if isinstance(message, types.ToolListChangedNotification):
             self.lists_changed()
+        elif isinstance(message, types.PromptListChangedNotification | types.ResourceListChangedNotification):
+            self.others_changed()
         elif isinstance(message, Exception):
             self.log.add("noise", str(message))
 

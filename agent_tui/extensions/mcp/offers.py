@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from agent_tui.extensions.mcp.faults import RequestFailed
 from agent_tui.extensions.mcp.names import tool_names
 from agent_tui.extensions.mcp.plain import one_line, plain
 from agent_tui.extensions.mcp.results import OUTPUT_LIMIT_CHARS, content_text
@@ -11,6 +12,7 @@ from agent_tui.extensions.mcp.server import Server
 from agent_tui.protocol.data import JsonObject
 
 MAX_LISTED = 2_000
+MAX_SUGGESTED = 100
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,25 @@ async def prompt_text(server: Server, name: str, arguments: dict[str, str]) -> s
         if isinstance(message, dict)
     ]
     return _cut("\n\n".join(text for text in texts if text))
+
+
+async def completions(server: Server, prompt: str, argument: str, typed: str) -> list[str]:
+    """Ask for values of a prompt's argument; none when the server has none. Raises like `resources_of`."""
+    async with server.session() as (connection, _):
+        try:
+            answer = await connection.request(
+                "completion/complete",
+                {
+                    "ref": {"type": "ref/prompt", "name": prompt},
+                    "argument": {"name": argument, "value": typed},
+                },
+            )
+        except RequestFailed:
+            return []
+    found = answer.get("completion")
+    values = found.get("values") if isinstance(found, dict) else None
+    words = [value for value in (values if isinstance(values, list) else []) if isinstance(value, str)]
+    return [word for word in words[:MAX_SUGGESTED] if word == one_line(word, limit_chars=500)]
 
 
 def _message(message: JsonObject) -> str:

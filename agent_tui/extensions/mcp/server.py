@@ -84,6 +84,7 @@ class Server:
         self.log = ServerLog()
         self.offer = Offer()
         self.generation = 0
+        self.announced = 0  # how often it said that its prompts or resources changed
         self._listed: tuple[McpTool, ...] = ()
         self._desk = desk
         self._pins = pins
@@ -161,6 +162,7 @@ class Server:
             waiting=self._hold_timers,
             lists_changed=self._lists_changed,
             in_call=lambda: bool(self._timers),
+            others_changed=self._others_changed,
         )
         await reach(
             spec,
@@ -394,6 +396,10 @@ class Server:
     def _hold_timers(self, on: bool) -> None:
         for timer in self._timers:
             timer.hold(on)
+
+    def _others_changed(self) -> None:
+        self.announced += 1
+        self._on_change()
 
     def _lists_changed(self) -> None:
         self._relist = True

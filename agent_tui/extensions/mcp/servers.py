@@ -15,6 +15,7 @@ from agent_tui.extensions.mcp.names import server_names
 from agent_tui.extensions.mcp.offers import (
     Prompt,
     Resource,
+    completions,
     prompt_text,
     prompts_of,
     resource_text,
@@ -30,6 +31,9 @@ from agent_tui.toolkit.text import count
 
 if TYPE_CHECKING:  # 0.4 s of CPU for the SDK
     from agent_tui.extensions.mcp.sign_in import Visit
+
+LIST_S = 8.0
+"""How long a list of resources or prompts may take, in seconds."""
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -59,6 +63,7 @@ class ServerStatus:
     tools: tuple[str, ...]
     changed: tuple[ChangedTool, ...]
     problems: tuple[str, ...]
+    signs_in: bool = False
 
 
 @dataclass(frozen=True)
@@ -223,6 +228,17 @@ class Servers:
         """Describe all servers in the order of the settings."""
         return [_status(running.server) for running in self._running.values()]
 
+    def names(self) -> list[str]:
+        """Give the names of all servers."""
+        return list(self._running)
+
+    def offered(self) -> tuple[tuple[str, str, int, int], ...]:
+        """Give what differs when some server offers something else than before."""
+        return tuple(
+            (name, r.server.state, r.server.generation, r.server.announced)
+            for name, r in self._running.items()
+        )
+
     def log(self, name: str) -> list[str]:
         """Give the last lines of a server's log. Raises ToolError for an unknown name."""
         return self._server(name).log.lines()
@@ -279,10 +295,7 @@ class Servers:
 
     async def resources(self) -> list[Resource]:
         """List the resources of all servers that run; one that fails has none."""
-        found: list[Resource] = []
-        for running in self._running.values():
-            found += await self._asked(running.server, resources_of, [])
-        return found
+        return await self._of_all(resources_of)
 
     async def read_resource(self, name: str, uri: str) -> str:
         """Read a resource as text, for `@server:uri`. Raises ToolError."""
@@ -290,25 +303,32 @@ class Servers:
 
     async def prompts(self) -> list[Prompt]:
         """List the prompts of all servers that run; one that fails has none."""
-        found: list[Prompt] = []
-        for running in self._running.values():
-            found += await self._asked(running.server, prompts_of, [])
-        return found
+        return await self._of_all(prompts_of)
 
     async def prompt(self, name: str, prompt: str, arguments: dict[str, str]) -> str:
         """Give the text of a prompt, for `/mcp__server__prompt`. Raises ToolError."""
         return await self._ask(self._server(name), lambda server: prompt_text(server, prompt, arguments))
 
-    async def _asked(
-        self, server: Server, question: Callable[[Server], Awaitable[list[T]]], nothing: list[T]
-    ) -> list[T]:
-        if server.state != "ready":
-            return nothing
+    async def complete(self, name: str, prompt: str, argument: str, typed: str) -> list[str]:
+        """Ask for values of a prompt's argument. Raises ToolError."""
+        return await self._ask(
+            self._server(name), lambda server: completions(server, prompt, argument, typed)
+        )
+
+    async def _of_all(self, question: Callable[[Server], Awaitable[list[T]]]) -> list[T]:
+        """Ask all servers that run at once; one that fails or is slow has nothing."""
+        ready = [r.server for r in self._running.values() if r.server.state == "ready"]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._asked(server, question)) for server in ready]
+        return [entry for task in tasks for entry in task.result()]
+
+    async def _asked(self, server: Server, question: Callable[[Server], Awaitable[list[T]]]) -> list[T]:
         try:
-            return await self._ask(server, question)
-        except ToolError as error:
-            server.log.add("state", str(error))
-            return nothing
+            async with asyncio.timeout(LIST_S):
+                return await self._ask(server, question)
+        except (ToolError, TimeoutError) as error:
+            server.log.add("state", str(error) or f"no list within {LIST_S:g} s")
+            return []
 
     async def _ask(self, server: Server, question: Callable[[Server], Awaitable[T]]) -> T:
         """Raises ToolError."""
@@ -385,4 +405,5 @@ def _status(server: Server) -> ServerStatus:
         tools=tuple(tool.name for tool in server.offer.accepted),
         changed=server.offer.changed,
         problems=server.offer.problems,
+        signs_in=spec.signs_in,
     )
