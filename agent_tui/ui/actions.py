@@ -16,6 +16,7 @@ from agent_tui.ui.key_actions import KeyActions
 from agent_tui.ui.outside_editor import edit_outside, open_outside
 from agent_tui.ui.own_commands import OwnCommandDesk
 from agent_tui.ui.picture import picture_of
+from agent_tui.ui.plugged import ExtensionDesk
 from agent_tui.ui.screens.changes import ChangesScreen
 from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.dialog import Dialog
@@ -212,6 +213,18 @@ class AppActions:
     def log_file(self) -> Path | None:
         """Where faults of the program are written down."""
         return self._app.settings.crash_log
+
+    def plug_in(self) -> None:
+        """Let extensions speak to the person and bring their commands."""
+        app = self._app
+        ExtensionDesk(
+            self,
+            self.backend.extensions,
+            registry=app.registry,
+            send=lambda text: app.driver.send(text, after_turn=True),
+            attend=app.attention,
+            joined=app.completion.refresh_offers,
+        )
 
     def ready(self) -> None:
         """Do what waited for the core: ask about what the project brings, run early shell lines."""

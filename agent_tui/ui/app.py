@@ -31,7 +31,6 @@ from agent_tui.ui.keymap_file import KeymapFile
 from agent_tui.ui.main_screen import MainScreen
 from agent_tui.ui.notify import Notifier
 from agent_tui.ui.palette import Palette
-from agent_tui.ui.plugged import ExtensionDesk
 from agent_tui.ui.presets import Preset
 from agent_tui.ui.presses import Presses
 from agent_tui.ui.render.rowdiff import RowDiffApp
@@ -208,14 +207,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         for text in backend.notices():
             self.notice("info", text)
         self.refresh_status()
-        self.plugged = ExtensionDesk(
-            self.actions,
-            backend.extensions,
-            registry=self.registry,
-            send=lambda text: self.driver.send(text, after_turn=True),
-            attend=self.attention,
-            joined=self.completion.refresh_offers,
-        )
+        self.actions.plug_in()
         await self.actions.refresh_commands()
         if self._initial_prompt:
             self.actions.submit(self._initial_prompt)

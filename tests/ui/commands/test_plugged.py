@@ -93,6 +93,18 @@ async def test_commands_that_come_later_join_the_list_and_are_named_once(workspa
         assert sum("/quit of extension ship" in text for text in here.notices) == 1
 
 
+async def test_commands_that_are_gone_leave_the_list(workspace: Path) -> None:
+    async with stage(workspace, backend=offering(workspace, RELEASE, CHECK)) as here:
+        await opened(here)
+        person = here.backend.extensions.person
+        assert person is not None
+        here.backend.extensions.offered = [CHECK]
+        person.commands_changed()
+
+        assert here.app.registry.find("release") is None
+        assert here.app.registry.find("checks") is not None
+
+
 async def test_a_failing_command_is_one_line(workspace: Path) -> None:
     backend = offering(workspace, CHECK)
     backend.extensions.fails["checks"] = "/checks of the extension 'ship' failed: no network"
