@@ -72,11 +72,8 @@ async def run_shell(
 
     Raises HookFailed: it cannot be started, took too long, or wrote too much.
     """
-    loop = asyncio.get_running_loop()
     try:
-        transport, watch = await loop.subprocess_exec(
-            _Watch, SHELL, "-c", command, cwd=cwd, env=dict(env), start_new_session=True
-        )
+        transport, watch = await _started(command, cwd=cwd, env=env)
     except OSError as error:
         raise HookFailed(f"it cannot be started: {error.strerror or error}") from error
     try:
@@ -92,9 +89,31 @@ async def run_shell(
         await asyncio.wait({watch.drained}, timeout=DRAIN_S)
         return Ran(transport.get_returncode() or 0, bytes(watch.output[_OUT]), bytes(watch.output[_ERR]))
     finally:
-        _kill_group(transport.get_pid())
-        await asyncio.wait({watch.exited}, timeout=REAP_S)
-        transport.close()
+        await _end(transport, watch)
+
+
+async def _started(
+    command: str, *, cwd: Path, env: Mapping[str, str]
+) -> tuple[asyncio.SubprocessTransport, _Watch]:
+    """Start the command. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    starting = asyncio.create_task(
+        loop.subprocess_exec(_Watch, SHELL, "-c", command, cwd=cwd, env=dict(env), start_new_session=True)
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # asyncio itself would kill the shell alone and then wait for what the shell has started
+        with contextlib.suppress(OSError):
+            await _end(*await starting)
+        raise
+
+
+async def _end(transport: asyncio.SubprocessTransport, watch: _Watch) -> None:
+    """Kill the whole group and wait until its first process is reaped."""
+    _kill_group(transport.get_pid())
+    await asyncio.wait({watch.exited}, timeout=REAP_S)
+    transport.close()
 
 
 def _feed(transport: asyncio.SubprocessTransport, data: bytes) -> None:

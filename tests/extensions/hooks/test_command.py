@@ -158,3 +158,21 @@ async def test_h_p6_a_hook_sees_no_key_and_knows_that_it_is_a_child(workspace: P
     assert seen["HOME"] == "/home/me"
     assert not {name for name in seen if any(w in name for w in ("KEY", "TOKEN", "SECRET", "PASS", "CRED"))}
     assert not {"REMOTE", "AGENT_TUI_PROVIDER"} & set(seen)
+
+
+async def test_a_hook_cancelled_while_it_starts_leaves_nothing_behind(world: HookWorld) -> None:
+    started = time.monotonic()
+    for turns in range(12):
+        asking = asyncio.create_task(
+            world.hook("pre_tool", f"echo $$ > own{turns}; sleep 300; true", timeout_s=60.0).on(tool_event())
+        )
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    assert time.monotonic() - started < 120
+    for file in world.workspace.glob("own*"):
+        if text := file.read_text().strip():
+            assert await gone(int(text))
