@@ -16,13 +16,19 @@ from agent_tui.conversation.clipboard import Clipboard
 from agent_tui.conversation.desk import Desk, ToldOnce
 from agent_tui.conversation.house import Belongings, SessionHouse
 from agent_tui.conversation.images import IMAGE_MARK, KeptImages
+from agent_tui.conversation.own_commands import SessionCommands, Typed
 from agent_tui.conversation.past import SessionPast
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.plugged import SessionExtensions
+from agent_tui.conversation.rules import SessionRules
 from agent_tui.conversation.rulings import PolicyRulings
+from agent_tui.conversation.servers import SessionServers
 from agent_tui.conversation.session_hooks import SessionHooks
 from agent_tui.conversation.talk import SessionTalk
 from agent_tui.executor.registry import CompositeSource
+from agent_tui.executor.rounds import Rounds
+from agent_tui.extensions.commands import CommandLibrary
+from agent_tui.extensions.mcp.config import Found
 from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
@@ -33,6 +39,7 @@ from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.base import Provider
+from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox
 from agent_tui.sessions.approvals import ApprovalKey, RecordedApprover
 from agent_tui.sessions.deferred import recorded_approver
@@ -62,6 +69,7 @@ class OpenSession:
     told: ToldOnce
     shell: PersonShell
     hooks: SessionHooks
+    rounds_for: Callable[[str], Rounds]
     shown: set[str] = field(default_factory=set[str])
 
     def new_notices(self) -> list[str]:
@@ -100,14 +108,19 @@ class Core:
         belongings: Belongings,
         tools: CompositeSource,
         sandbox: Sandbox,
+        granted: GrantedSandbox,
         history: HistoryFile,
         warm_up: Callable[[], None],
         notices: Sequence[str],
         persistent: bool = True,
         look_around: Callable[[], Awaitable[Sequence[str]]] | None = None,
         clean_up: Callable[[], None],
-        servers: Servers | None = None,
+        servers: Servers,
+        reread_servers: Callable[[], Awaitable[Found]],
         extensions: SessionExtensions,
+        commands: CommandLibrary,
+        connect_beside: ConnectTo,
+        project_counts: Callable[[], bool],
     ) -> None:
         self._workspace = workspace
         self._desk = desk
@@ -119,10 +132,21 @@ class Core:
         self._talk = SessionTalk(
             agent=lambda: self._session.agent, record=lambda: self._session.record, reload=self._reload
         )
+        self.own = SessionCommands(
+            library=commands,
+            skills=belongings.skills,
+            policy=policy,
+            inside=lambda: self._session,
+            turn=self._run_turn,
+            connect=connect_beside,
+            counts=project_counts,
+            tell=desk.tell,
+        )
         self._open_session = open_session
         self._connect = connect
         self._store = store
         self._policy = policy
+        self._rules = SessionRules(policy, granted)
         self._tools = tools
         self._sandbox = sandbox
         self._history = history
@@ -134,6 +158,7 @@ class Core:
         self._looking: asyncio.Task[None] | None = None
         self._clean_up = clean_up
         self.servers = servers
+        self.mcp = SessionServers(servers, reread=reread_servers, turn=self._run_turn, workspace=workspace)
         self.extensions = extensions
         desk.overhear = extensions.hear
         self._last_usage: Usage | None = None
@@ -220,18 +245,26 @@ class Core:
 
     async def _join_tools(self) -> None:
         """Let the tools of servers and extensions that came up since the last turn join the others, and say so."""
-        for news in self.servers.publish(self._tools) if self.servers else ():
+        for news in self.servers.publish(self._tools):
             level = "warning" if news.trouble else "info"
             await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=news.text))
         for level, text in self.extensions.news(self._tools):
             await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=text))
 
     async def run_turn(self, text: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
+        return await self._run_turn(Typed(text), images)
+
+    async def run_prompt(self, text: str) -> TurnResult:
+        """Run a turn; a line that names a command of the person's, or a skill, is run as that."""
+        named = await self.own.named(text)
+        return await (self.own.run(*named) if named else self.run_turn(text))
+
+    async def _run_turn(self, typed: Typed, images: Sequence[ImageBlock] = ()) -> TurnResult:
         self._session.checkpoints.begin()
         self._session.restored = Restored()  # whatever waited there is answered by this turn
         await self._join_tools()
         await self._session.hooks.ready()
-        result = await self.agent.run(text, images=images)
+        result = await self.agent.run(typed.text, images=images, shown=typed.shown, own_words=typed.own_words)
         await self._tell_new()
         return result
 
@@ -290,6 +323,7 @@ class Core:
         self._last_usage = None
 
     def cancel_turn(self) -> None:
+        self.own.cancel()
         self.agent.cancel()
 
     def warm_up(self) -> None:
@@ -388,46 +422,23 @@ class Core:
         return [ToolView(s.name, s.description, self._tools.origin(s.name)) for s in self._tools.specs()]
 
     def rules(self) -> Sequence[RuleView]:
-        views: list[RuleView] = []
-        for rule in self._policy.rules():
-            where = f"{rule.origin.file}:{rule.origin.line}" if rule.origin.file else "this session"
-            views.append(
-                RuleView(
-                    rule_id=rule.rule_id,
-                    decision=rule.effect.value,
-                    text=rule.text,
-                    scope=rule.origin.layer.value,
-                    where=where,
-                    removable=bool(rule.grant_id),
-                )
-            )
-        return views
+        return self._rules.views()
 
     @property
     def rulings(self) -> PolicyRulings:
         return PolicyRulings(self._policy)
 
     def remove_rule(self, rule_id: str) -> str:
-        try:
-            gone = self._policy.remove(rule_id)
-        except OSError as error:
-            return f"The grant cannot be removed: {error}"
-        return (
-            f"Revoked: {gone.pattern}"
-            if gone
-            else f"No grant has the id {rule_id!r}; rules of a file are edited there."
-        )
+        return self._rules.remove(rule_id)
 
     def check_command(self, command: str) -> str:
-        from agent_tui.permissions.commands import explain_command
-
-        return explain_command(self._policy, command, cwd=self._workspace)
+        return self._rules.explain(command, cwd=self._workspace)
 
     async def full_output(self, call_id: str) -> ReplayBlock | None:
         return await asyncio.to_thread(self._session.record.full_output, call_id)
 
-    def prompt_history(self) -> Sequence[str]:
-        return self._history.read()
+    def prompt_history(self, *, here: bool = False) -> Sequence[str]:
+        return self._history.read(here=here)
 
     def remember_prompt(self, text: str) -> None:
         if self._persistent:
@@ -448,12 +459,11 @@ class Core:
 
     async def aclose(self) -> None:
         started = time.monotonic()
-        self.agent.cancel()
+        self.cancel_turn()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._session.hooks.end("leave"))
             group.create_task(self.extensions.aclose())
-            if self.servers is not None:
-                group.create_task(self.servers.aclose())
+            group.create_task(self.servers.aclose())
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait([self._looking])

@@ -13,6 +13,7 @@ from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings
 from agent_tui.conversation.keeping import PersonsKeeping
 from agent_tui.conversation.plugged import SessionExtensions
+from agent_tui.conversation.servers import MentionedResources
 from agent_tui.conversation.settings_desk import SettingsFiles
 from agent_tui.extensions.loader import load_tools
 from agent_tui.extensions.sources import ToolFileSource
@@ -33,7 +34,7 @@ from agent_tui.run.chosen_session import open_record
 from agent_tui.run.extensions import load_project_extensions
 from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_files
 from agent_tui.run.hooks import RunHooks, make_hooks
-from agent_tui.run.mcp_servers import configured, join_servers
+from agent_tui.run.mcp_servers import RunServers, make_servers
 from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
 from agent_tui.run.opening import SessionBuilder
 from agent_tui.run.options import RunOptions
@@ -126,23 +127,32 @@ async def _assembled(
 
     kept = ground.outputs if options.ephemeral else ground.paths.sessions
     hooks, faults = make_hooks(ground, desk.warn)
+    mcp = await make_servers(
+        options,
+        ground.paths,
+        workspace,
+        trusted=ground.hold.holds_now,
+        ask=lambda: desk.ask,
+        provider=lambda: builder.provider,
+        interactive=with_person,
+    )
+    held.push_async_callback(mcp.servers.aclose)
     builder = SessionBuilder(
-        ground, desk, policy, connect_to, kept / CHECKPOINTS, redactor.known, hooks.hooks
+        ground,
+        desk,
+        policy,
+        connect_to,
+        kept / CHECKPOINTS,
+        redactor.known,
+        hooks.hooks,
+        MentionedResources(mcp.servers),
     )
     unconnected = await asyncio.to_thread(connect_first)
     session = await builder.open(record)
     offline = choice.provider == "offline"
     keyless = offline and not spec.provider
     hints = [*([_CONNECT] if keyless else []), *([_TRY] if offline and with_screen else [])]
-    servers, news = await join_servers(
-        await asyncio.to_thread(configured, options, ground.paths, workspace, trusted=ground.trusted),
-        ground.tools,
-        roots=[workspace, *(path.resolve() for path in options.add_dirs)],
-        state_dir=ground.paths.state,
-        ask=lambda: desk.ask,
-        provider=lambda: builder.provider,
-        with_screen=with_person,
-    )
+    news = await mcp.join(ground.tools, wait=not with_person)
     extensions = SessionExtensions(ground.extensions)
     news += await extensions.start(record.id, None if with_screen else ground.tools)
     return Core(
@@ -153,21 +163,26 @@ async def _assembled(
         connect=switch_to,
         store=store,
         policy=policy,
-        belongings=belongings(ground, policy, hooks),
+        belongings=belongings(ground, policy, hooks, mcp),
         tools=ground.tools,
         sandbox=ground.sandbox,
-        history=HistoryFile(ground.paths.history, redact=redactor),
+        granted=ground.granted,
+        history=HistoryFile(ground.paths.history, redact=redactor, project=str(workspace)),
         warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
         notices=[*hints, *unconnected, *ground.notices, *faults, *opening, *news],
         look_around=local_servers if keyless and with_screen else None,
         persistent=not options.ephemeral,
         clean_up=ground.close,
-        servers=servers,
+        commands=ground.commands,
+        connect_beside=connect_to,
+        project_counts=ground.hold.holds_now,
+        servers=mcp.servers,
+        reread_servers=mcp.reread,
         extensions=extensions,
     )
 
 
-def belongings(ground: Ground, policy: Policy, hooks: RunHooks) -> Belongings:
+def belongings(ground: Ground, policy: Policy, hooks: RunHooks, mcp: RunServers) -> Belongings:
     """Give what the interface's house is made of."""
 
     async def trust_changed(trusted: bool) -> list[str]:
@@ -175,6 +190,7 @@ def belongings(ground: Ground, policy: Policy, hooks: RunHooks) -> Belongings:
         policy.book = await asyncio.to_thread(load_book, files, extra=ground.inputs.rules, trusted=trusted)
         ground.tools.remove("project")
         await asyncio.to_thread(lambda: ground.hold.take(trusted=trusted))
+        await mcp.follow()
         faults = await asyncio.to_thread(lambda: hooks.load(trusted=trusted))
         await ground.extensions.drop_project()
         if not trusted:

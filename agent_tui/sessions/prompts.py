@@ -1,23 +1,25 @@
-"""Prompts of earlier sessions: one JSON string a line, mode 0600, newest last."""
+"""Prompts of earlier sessions: one JSON object a line with text and project, mode 0600, newest last."""
 
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 MAX_KEPT = 1000
 MAX_READ_BYTES = 2_000_000
 
 
 class HistoryFile:
-    """The prompt history of a user. `redact` takes secrets out before anything is written."""
+    """The prompt history of a user. `redact` takes secrets out before anything is written; `project` is where we are."""
 
-    def __init__(self, path: Path, *, redact: Callable[[str], str]) -> None:
+    def __init__(self, path: Path, *, redact: Callable[[str], str], project: str = "") -> None:
         self._path = path
         self._redact = redact
+        self._project = project
 
-    def read(self) -> list[str]:
-        """Give the last prompts, oldest first; a file that cannot be read gives none."""
+    def read(self, *, here: bool = False) -> list[str]:
+        """Give the last prompts, oldest first, `here` only those of this project; an unreadable file gives none."""
         try:
             with self._path.open("rb") as stream:
                 stream.seek(0, os.SEEK_END)
@@ -25,7 +27,8 @@ class HistoryFile:
                 lines = stream.read().decode("utf-8", errors="replace").splitlines()
         except OSError:
             return []
-        prompts = [text for line in lines if (text := _decoded(line))]
+        decoded = [_decoded(line) for line in lines]
+        prompts = [text for text, project in decoded if text and (not here or project == self._project)]
         return prompts[-MAX_KEPT:]
 
     def append(self, text: str) -> None:
@@ -36,16 +39,24 @@ class HistoryFile:
         except OSError:
             return
         try:
-            os.write(fd, (json.dumps(self._redact(text)) + "\n").encode())
+            line = json.dumps({"text": self._redact(text), "project": self._project})
+            os.write(fd, f"{line}\n".encode())
         except OSError:
             return
         finally:
             os.close(fd)
 
 
-def _decoded(line: str) -> str:
+def _decoded(line: str) -> tuple[str, str]:
+    """Give text and project; a line that is a mere text is of a version that knew no projects."""
     try:
         value: object = json.loads(line)
     except ValueError:
-        return ""
-    return value if isinstance(value, str) else ""
+        return "", ""
+    if isinstance(value, str):
+        return value, ""
+    if not isinstance(value, dict):
+        return "", ""
+    fields = cast("dict[object, object]", value)
+    text, project = fields.get("text"), fields.get("project")
+    return (text if isinstance(text, str) else ""), (project if isinstance(project, str) else "")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
     from agent_tui.ui.past import Past
     from agent_tui.ui.plugged import Extensions
     from agent_tui.ui.rulings import Rulings
+    from agent_tui.ui.servers import ServerDesk
     from agent_tui.ui.talk import Talk
 
 ModeName = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
@@ -131,6 +132,11 @@ class Backend(Protocol):
         """Ask about those calls again and go on with their turn."""
         ...
 
+    @property
+    def mcp(self) -> ServerDesk:
+        """The MCP servers of this run."""
+        ...
+
     def cancel_turn(self) -> None:
         """Stop the running turn: `run_turn` then returns with stop_reason "cancelled". Cheap to call twice."""
         ...
@@ -207,8 +213,8 @@ class Backend(Protocol):
         """Give the panel of a call without the display cut, or None when it is not kept."""
         ...
 
-    def prompt_history(self) -> Sequence[str]:
-        """Prompts of earlier sessions, oldest first."""
+    def prompt_history(self, *, here: bool = False) -> Sequence[str]:
+        """Prompts of earlier sessions, oldest first; `here` only those of this project."""
         ...
 
     def remember_prompt(self, text: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.ui.commands.registry import Command
+from agent_tui.ui.screens.earlier import EarlierPrompts
 from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.sessions import SessionPicker, session_choice
 
@@ -97,12 +98,13 @@ class Pickers:
             self._actions.run_named(chosen)
 
     async def _choose_prompt(self) -> None:
-        entries = list(dict.fromkeys(reversed(self._app.prompt.past.entries)))
-        choices = [Choice(str(index), " ".join(text.split())) for index, text in enumerate(entries)]
-        picker = Picker(self._app.keys, "Earlier prompts", choices, empty="No earlier prompts.")
-        chosen = await self._actions.ask_screen(picker)
+        past = self._app.prompt.past
+        here = self._actions.backend.prompt_history(here=True) if self._app.link is not None else ()
+        scopes = {
+            "everywhere": past.entries,
+            "this project": [*here, *past.of_this_run],
+            "this session": past.of_this_run,
+        }
+        chosen = await self._actions.ask_screen(EarlierPrompts(self._app.keys, scopes))
         if chosen is not None:
-            self._actions.compose_prompt(entries[int(chosen)])
-
-    def _search_screen(self) -> None:
-        self._actions.compose_prompt("/search ")
+            self._actions.compose_prompt(chosen)

@@ -243,6 +243,7 @@ class FakeHouse:
         self.job_lines: list[JobLine] = []
         self.foreground = False
         self.tasks = ""
+        self.memory_files = Listing()
         self.keeping = FakeKeeping()
         self.listing = Listing((("one", "The first. With more."),), ("/x/two: has no name",))
         self.gate: asyncio.Event | None = None
@@ -302,7 +303,7 @@ class FakeHouse:
         return self.listing
 
     async def memory(self) -> Listing:
-        return Listing()
+        return self.memory_files
 
     async def doctor(self) -> str:
         return "✓ python  3.11"
@@ -337,6 +338,7 @@ class FakeBackend:
         self.answers: list[Sequence[Sequence[str]] | None] = []
         self.remembered: list[str] = []
         self.history: list[str] = []
+        self.history_here: list[str] = []
         self.calls: list[str] = []
         self.ran: list[str] = []
         self.warmed = 0
@@ -533,8 +535,8 @@ class FakeBackend:
     async def full_output(self, call_id: str) -> ReplayBlock | None:
         return self.full.get(call_id)
 
-    def prompt_history(self) -> Sequence[str]:
-        return self.history
+    def prompt_history(self, *, here: bool = False) -> Sequence[str]:
+        return self.history_here if here else self.history
 
     def remember_prompt(self, text: str) -> None:
         self.remembered.append(text)

@@ -819,3 +819,22 @@ async def test_every_bundled_theme_can_be_put_on(workspace: Path) -> None:
             assert here.app.chosen_theme.name == name
 
         assert here.notices == []
+
+
+async def test_history_search_goes_through_its_scopes(workspace: Path) -> None:
+    backend = FakeBackend(workspace)
+    backend.history, backend.history_here = ["far away", "near by"], ["near by"]
+    async with stage(workspace, backend=backend) as here:
+        await here.send("just now")
+        await here.idle()
+        await here.press("ctrl+r")
+        await here.until(lambda: "Earlier prompts · everywhere" in here.picture())
+        assert "far away" in here.picture()
+        await here.press("ctrl+s")
+        assert "· this project" in here.picture()
+        assert "far away" not in here.picture()
+        assert "near by" in here.picture()
+        await here.press("ctrl+s")
+        assert "near by" not in here.picture().split("Earlier prompts")[1]
+        await here.press("ctrl+s", *"away", "enter")
+        await here.until(lambda: here.app.prompt.text == "far away")

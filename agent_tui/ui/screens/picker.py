@@ -85,6 +85,11 @@ class Picker(Dialog[str | None]):
         """The key of the entry under the cursor."""
         return self._shown[self._rows.cursor].key if self._shown and self._rows.cursor >= 0 else None
 
+    def replace(self, choices: Sequence[Choice]) -> None:
+        """Show other entries, narrowed by what is typed."""
+        self._choices = list(choices)
+        self._show(self._field.text.strip(), 0)
+
     def show_also(self, query: str, keys: Sequence[str]) -> None:
         """Show the entries `keys` too, if `query` is what is still typed."""
         if query == self._field.text.strip():

@@ -12,6 +12,7 @@ class PromptHistory:
 
     def __init__(self, entries: Sequence[str] = ()) -> None:
         self._entries: list[str] = []
+        self._added: list[str] = []
         self._at = 0
         self._draft = ""
         self.load(entries)
@@ -20,6 +21,11 @@ class PromptHistory:
     def entries(self) -> Sequence[str]:
         """The prompts, oldest first."""
         return self._entries
+
+    @property
+    def of_this_run(self) -> Sequence[str]:
+        """The prompts that were added since the program began, oldest first."""
+        return self._added
 
     @property
     def browsing(self) -> bool:
@@ -40,6 +46,7 @@ class PromptHistory:
         """Remember a sent prompt and go back to the end."""
         if text and (not self._entries or self._entries[-1] != text):
             self._entries.append(text)
+            self._added.append(text)
         self._at = len(self._entries)
         self._draft = ""
 
