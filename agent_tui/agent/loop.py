@@ -229,11 +229,22 @@ class Agent:
         specs, schema = tuple(self._steps.tools.specs()), self._steps.schema
         return specs if schema is None else (*specs, respond_spec(schema))
 
-    async def run(self, prompt: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
-        """Run one turn to its end. Errors of the model and of the disk end the turn, they are not raised."""
+    async def run(
+        self,
+        prompt: str,
+        *,
+        images: Sequence[ImageBlock] = (),
+        shown: str | None = None,
+        own_words: str | None = None,
+    ) -> TurnResult:
+        """Run one turn to its end. Errors of the model and of the disk end the turn, they are not raised.
+
+        A prompt that a command made is shown and recorded as `shown`, what was typed; `own_words` is the part that
+        may point at files.
+        """
 
         async def begin(turn: Turn) -> TurnStop | None:
-            await self._accept(turn, prompt, images)
+            await self._accept(turn, prompt, images, shown=shown, own_words=own_words)
             return None
 
         return await self._play(begin)
@@ -341,8 +352,16 @@ class Agent:
         finally:
             self._turn = None
 
-    async def _accept(self, turn: Turn, prompt: str, images: Sequence[ImageBlock]) -> None:
-        text = prompt.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate can go to no server
+    async def _accept(
+        self,
+        turn: Turn,
+        prompt: str,
+        images: Sequence[ImageBlock],
+        *,
+        shown: str | None,
+        own_words: str | None,
+    ) -> None:
+        text = _sendable(prompt)
         said = await turn.switch.run(self._hooks.prompt(text))
         if said.block:
             raise AgentTuiError(f"The prompt was not sent, blocked by a hook: {said.block}")
@@ -359,10 +378,11 @@ class Agent:
         if said.context:
             content.append(TextBlock(text=hook_note(said.context)))
         async with turn.switch.droppable():
-            content.extend(await self._steps.attach(text))
+            content.extend(await self._steps.attach(text if own_words is None else own_words))
         content.extend(images)
         content.append(TextBlock(text=text))
-        await self._teller.said(turn, UserMessage(content=tuple(content)), text)
+        typed = text if shown is None else _sendable(shown)
+        await self._teller.said(turn, UserMessage(content=tuple(content)), typed)
 
     async def _drive(self, turn: Turn) -> TurnStop:
         while True:
@@ -426,3 +446,8 @@ class Agent:
     def _forget_prompt(self, turn: Turn) -> None:
         self._teller.conversation.cut_to(turn.start)
         turn.messages.clear()
+
+
+def _sendable(text: str) -> str:
+    """Give text without lone surrogates, which can go to no server."""
+    return text.encode("utf-8", "replace").decode("utf-8")

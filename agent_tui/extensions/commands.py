@@ -14,7 +14,6 @@ from agent_tui.extensions.skills import MAX_BODY_CHARS, MAX_DESCRIPTION_CHARS, c
 MAX_COMMANDS = 500
 MAX_DEPTH = 3
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_RULE = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 _SAME_MODEL = frozenset({"", "inherit", "default", "sonnet", "opus", "haiku"})
 _KEYS = frozenset({"description", "argument-hint", "allowed-tools", "model", "name"})
 
@@ -110,18 +109,10 @@ def _command(name: str, document: Document, folder: Folder) -> CommandFile:
         origin=folder.origin,
         body=document.body,
         argument_hint=" ".join(values.get("argument-hint", "").split())[:80],
-        allowed_tools=rules_in(document),
+        allowed_tools=document.rules("allowed-tools"),
         rules_line=document.lines.get("allowed-tools", 0),
         model="" if model.lower() in _SAME_MODEL else model,
     )
-
-
-def rules_in(document: Document) -> tuple[str, ...]:
-    """Give the rules of `allowed-tools`: a list, or words between commas or blanks outside brackets."""
-    written = document.lists.get("allowed-tools")
-    if written and not document.values["allowed-tools"].count("("):
-        return tuple(word.strip() for word in written)
-    return tuple(_RULE.findall(document.values.get("allowed-tools", "")))
 
 
 def _description(document: Document) -> str:

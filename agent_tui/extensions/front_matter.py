@@ -10,6 +10,7 @@ from pathlib import Path
 MAX_FILE_BYTES = 1 << 20
 _KEY = re.compile(r"([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:\s#.*)?""")
+_RULE = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 _ESCAPES = {"n": "\n", "t": "\t"}
 
 
@@ -51,6 +52,10 @@ class Document:
         """Give a value as a list: one that was written as a list, or words separated by commas."""
         words = self.lists.get(key) or tuple(self.values.get(key, "").split(","))
         return tuple(word.strip() for word in words if word.strip())
+
+    def rules(self, key: str) -> tuple[str, ...]:
+        """Give a value as rules such as `Bash(git add *)`: between commas or blanks outside brackets."""
+        return tuple(_RULE.findall(self.values.get(key, "")))
 
 
 def read_document(path: Path, *, needs_head: bool = True) -> Document:

@@ -22,7 +22,10 @@ _ARGUMENTS = "$ARGUMENTS"
 
 @dataclass(frozen=True)
 class Skill:
-    """One skill. `for_model` is False when only the person may call it; `origin` is "project" or "user"."""
+    """One skill. `for_model` is False when only the person may call it; `origin` is "project" or "user".
+
+    `allowed_tools` are allow rules for the turn that the person begins with it.
+    """
 
     name: str
     description: str
@@ -30,6 +33,8 @@ class Skill:
     origin: str
     argument_hint: str = ""
     for_model: bool = True
+    allowed_tools: tuple[str, ...] = ()
+    rules_line: int = 0
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,8 @@ def _skill(document: Document, folder: Folder) -> Skill:
         origin=folder.origin,
         argument_hint=document.values.get("argument-hint", ""),
         for_model=document.values.get("disable-model-invocation", "").lower() != "true",
+        allowed_tools=document.rules("allowed-tools"),
+        rules_line=document.lines.get("allowed-tools", 0),
     )
 
 

@@ -27,7 +27,9 @@ class Conversation(Protocol):
 
     def tools(self) -> Sequence[NamedTool]: ...
 
-    async def run_turn(self, text: str) -> TurnResult: ...
+    async def run_prompt(self, text: str) -> TurnResult:
+        """Run a turn; a line that names a command of the person's is run as that."""
+        ...
 
     async def redrive(self) -> TurnResult: ...
 
@@ -50,7 +52,7 @@ async def run_print(
     with stopped_by_signals(conversation.cancel_turn) as stopped:
         try:
             output.begin(conversation.status(), [tool.name for tool in conversation.tools()])
-            result = await (conversation.redrive() if prompt is None else conversation.run_turn(prompt))
+            result = await (conversation.redrive() if prompt is None else conversation.run_prompt(prompt))
             output.finish(conversation.status(), result)
         finally:
             await conversation.aclose()

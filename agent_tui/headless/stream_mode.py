@@ -38,7 +38,7 @@ class StreamRun:
             try:
                 self._output.begin(conversation.status(), [tool.name for tool in conversation.tools()])
                 while not self._stopped and (prompt := await self._prompts.get()) is not None:
-                    result = await conversation.run_turn(prompt)
+                    result = await conversation.run_prompt(prompt)
                     self._output.finish(conversation.status(), result)
                     code = exit_code(result, overloaded=conversation.last_error_may_pass)
             finally:

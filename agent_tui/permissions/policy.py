@@ -2,7 +2,8 @@
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -100,6 +101,16 @@ class Policy:
         self._matcher = Matcher(places.project, places.home, ignores_case)
         self.recent: deque[RecentDecision] = deque(maxlen=_RECENT)
         self._count = 0
+        self._lent: tuple[Rule, ...] = ()
+
+    @contextmanager
+    def lending(self, rules: Sequence[Rule]) -> Generator[None]:
+        """Let allow rules count for a while, as a command of the person's brings them for its turn."""
+        before, self._lent = self._lent, (*self._lent, *rules)
+        try:
+            yield
+        finally:
+            self._lent = before
 
     def review(
         self,
@@ -200,7 +211,7 @@ class Policy:
     def rules_of(self, effect: Decision) -> list[Rule]:
         """Give the rules of one list that count now: settings first, then grants."""
         project = self._places.project
-        rules = list(self.book.of(effect))
+        rules = [*self.book.of(effect), *(rule for rule in self._lent if rule.effect is effect)]
         for grant in (*self._grants.holding(project), *self._session):
             if grant.decision is effect and grant.holds(str(project), self._clock()):
                 rules.append(grant.as_rule(project=project, file=str(self._grants.path)))

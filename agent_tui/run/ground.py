@@ -16,6 +16,7 @@ from agent_tui.config.settings import Settings
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.agents import AgentFile, load_agents
 from agent_tui.extensions.bundled import tools_dir
+from agent_tui.extensions.commands import CommandLibrary
 from agent_tui.extensions.loader import load_tools
 from agent_tui.extensions.places import folders
 from agent_tui.extensions.plugged.host import ExtensionHost
@@ -75,6 +76,7 @@ class Ground:
     outputs: Path
     close: Callable[[], None]
     skills: SkillLibrary
+    commands: CommandLibrary
     agents: Sequence[AgentFile]
     agent_faults: Sequence[str]
     web: WebClient
@@ -209,6 +211,7 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         folders("agents", workspace=workspace, home=home, config=paths.config, project=trusted),
         [spec.name for spec in tools.specs()],
     )
+    hold = TrustHold(store, workspace, digest=verdict.digest if trusted else "")
     problems += unwritable(paths)
     if not trusted:
         problems.append(_UNTRUSTED_CHANGED if verdict.changed else _UNTRUSTED)
@@ -227,11 +230,15 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         refused_hosts=late.refused_hosts if isinstance(late, LateSandbox) else tuple,
         trusted=trusted,
         accepted=accepted,
-        hold=TrustHold(store, workspace, digest=verdict.digest if trusted else ""),
+        hold=hold,
         temp=temp,
         outputs=outputs,
         close=lambda: _give_up(late, temp, outputs),
         skills=skills,
+        commands=CommandLibrary(
+            folders("commands", workspace=workspace, home=home, config=paths.config),
+            project_counts=hold.holds_now,
+        ),
         agents=agents,
         agent_faults=[str(fault) for fault in faults],
         web=WebClient(),

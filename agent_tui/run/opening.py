@@ -31,6 +31,7 @@ from agent_tui.extensions.hooks.bus import Hooks
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.events import Notice
+from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.providers.base import Provider
 from agent_tui.providers.retry import RetryingProvider
@@ -170,6 +171,18 @@ class SessionBuilder:
             restored=restored,
             told=told,
             hooks=session_hooks,
+            rounds_for=lambda name: Rounds(
+                tools=ground.tools,
+                policy=self._policy,
+                approver=desk,
+                journal=NullJournal(),
+                sink=desk.tell,
+                make_context=world.context,
+                hooks=HookChain([hooks, offers]),
+                questions=round_hooks,
+                agent_name=name,
+                locks=self._locks,
+            ),
             shell=PersonShell(ground.tools, world.context, desk.tell, told.add),
         )
 

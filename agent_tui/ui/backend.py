@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
     from agent_tui.protocol.tools import TurnResult
     from agent_tui.toolkit.context import Ask
     from agent_tui.ui.house import House
+    from agent_tui.ui.own_commands import OwnCommands
     from agent_tui.ui.past import Past
     from agent_tui.ui.plugged import Extensions
     from agent_tui.ui.rulings import Rulings
@@ -121,6 +122,11 @@ class Backend(Protocol):
     @property
     def extensions(self) -> Extensions:
         """What people plugged in: commands, questions, status texts."""
+        ...
+
+    @property
+    def own(self) -> OwnCommands:
+        """The person's own commands and skills."""
         ...
 
     @property

@@ -96,6 +96,13 @@ class TurnDriver:
         if not self.busy:
             self._start(None)
 
+    def begin(self, command: Command, args: str, work: Callable[[], Awaitable[TurnResult]]) -> None:
+        """Start a turn that a command begins, or let the command wait for the end of the one that runs."""
+        if self.busy or self._backend is None:
+            self.after_turn(command, args)
+        else:
+            self._start(None, work)
+
     def pursue(self, series: Series | None) -> None:
         """Begin a series of turns in the place of another, or end it with None; a turn that runs goes on."""
         self.series = series
@@ -113,19 +120,19 @@ class TurnDriver:
             self._stopping = True
             self._backend.cancel_turn()
 
-    def _start(self, text: str | None) -> None:
+    def _start(self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None = None) -> None:
         self.busy, self._stopping = True, False
         self._host.turn_began()
-        self._host.run_turn_in_worker(lambda: self._run(text))
+        self._host.run_turn_in_worker(lambda: self._run(text, work))
 
-    async def _run(self, text: str | None) -> None:
+    async def _run(self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None) -> None:
         backend = self._backend
         assert backend is not None  # a turn starts only with a core
         following = text
         try:
             if following is None:
-                await backend.redrive()
-                following = backend.next_follow_up()
+                await (work or backend.redrive)()
+                following = None if self._waiting else backend.next_follow_up()
             while following is not None:
                 series = self.series
                 result = await backend.run_turn(following)

@@ -25,6 +25,7 @@ async def _trust(host: CommandHost, args: str) -> None:
     house = host.backend.house
     if args == "revoke":
         host.notice("info", await house.revoke_trust())
+        await host.refresh_commands()
         return
     if args not in ("", "accept"):
         host.notice("warning", "Write /trust, /trust accept or /trust revoke.")
@@ -38,12 +39,14 @@ async def _trust(host: CommandHost, args: str) -> None:
         host.show_trusted(view)
     elif await host.ask_trust(view):
         host.notice("info", await house.accept_trust(view.digest))
+        await host.refresh_commands()
     else:
         host.notice("info", "This project's configuration is left out.")
 
 
 async def offer_trust(host: CommandHost) -> None:
     """Ask once after the start when the project brings something that does not count yet."""
+    await host.refresh_commands()
     view = await host.backend.house.trust()
     if view.asks:
         await _trust(host, "")

@@ -1,0 +1,254 @@
+"""Runs the commands that files describe, and skills, as the person calls them: their shell lines, then their turn."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from agent_tui.agent.loop import Agent
+from agent_tui.executor.rounds import Rounds
+from agent_tui.extensions.command_text import Piece, joined, pieces
+from agent_tui.extensions.commands import CommandFile, CommandLibrary
+from agent_tui.extensions.skills import Skill, SkillLibrary
+from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
+from agent_tui.permissions.policy import Policy
+from agent_tui.protocol.errors import AgentTuiError, ToolError
+from agent_tui.protocol.events import EventSink, TurnCancelled, TurnFailed
+from agent_tui.protocol.permissions import Decision
+from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome, TurnResult
+from agent_tui.providers.base import Provider
+from agent_tui.ui.own_commands import OwnCommand
+
+BASH = "bash"
+_RAN = frozenset({"ran", "failed", "timeout"})
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A prompt. One that a command made has `shown`, what the person wrote, and `own_words`, what may point at files."""
+
+    text: str
+    shown: str | None = None
+    own_words: str | None = None
+
+
+class Inside(Protocol):
+    """What a command needs of the open session."""
+
+    @property
+    def agent(self) -> Agent: ...
+
+    @property
+    def rounds_for(self) -> Callable[[str], Rounds]:
+        """Give rounds beside the conversation for the shell lines of a command, which is named."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A command or a skill under the names it is called by."""
+
+    name: str
+    longer: str
+    file: CommandFile | Skill
+
+    def shown(self) -> OwnCommand:
+        file = self.file
+        if isinstance(file, CommandFile):
+            source = "project" if file.origin == "project" else "yours"
+        else:
+            source = "skill of the project" if file.origin == "project" else "skill of yours"
+        return OwnCommand(self.name, self.longer, file.description, file.argument_hint, source)
+
+
+class _Unsent(Exception):
+    """The prompt of a command was not sent; the text says why."""
+
+
+class _Stopped(Exception):
+    """The person stopped a command before its turn began."""
+
+
+class SessionCommands:
+    """Implements `ui.own_commands.OwnCommands` for whatever session is open.
+
+    `turn` runs a turn, `connect` a model by name, `counts` tells whether the project is trusted as it is now.
+    """
+
+    def __init__(
+        self,
+        *,
+        library: CommandLibrary,
+        skills: SkillLibrary,
+        policy: Policy,
+        inside: Callable[[], Inside],
+        turn: Callable[[Typed], Awaitable[TurnResult]],
+        connect: Callable[[str], Provider],
+        counts: Callable[[], bool],
+        tell: EventSink,
+    ) -> None:
+        self._library = library
+        self._skills = skills
+        self._policy = policy
+        self._inside = inside
+        self._turn = turn
+        self._connect = connect
+        self._counts = counts
+        self._tell = tell
+        self._rounds: Rounds | None = None
+        self._stopped = False
+
+    async def all(self) -> Sequence[OwnCommand]:
+        return [own.shown() for own in await asyncio.to_thread(self._find)]
+
+    async def problems(self) -> Sequence[str]:
+        found = await asyncio.to_thread(self._library.find)
+        wrong = [text for file in found.commands for text in _rules(file)[1]]
+        return [*(str(fault) for fault in found.faults), *wrong]
+
+    async def named(self, text: str) -> tuple[str, str] | None:
+        """Read a prompt as a call of one of these commands: (name, arguments); None when it is none."""
+        stripped = text.strip()
+        if not stripped.startswith("/") or stripped.startswith("//"):
+            return None
+        word, *rest = stripped[1:].split(maxsplit=1)[:2] or [""]
+        own = await self._own(word)
+        return None if own is None else (own.longer, rest[0] if rest else "")
+
+    def cancel(self) -> None:
+        """Stop the shell lines that run now. Without any it does nothing."""
+        if self._rounds is not None:
+            self._stopped = True
+            self._rounds.cancel()
+
+    async def run(self, name: str, args: str) -> TurnResult:
+        own = await self._own(name)
+        if own is None:
+            raise AgentTuiError(f"There is no command /{name} any more; /commands lists those there are.")
+        args = args.strip()
+        shown = f"/{own.name} {args}".strip()
+        try:
+            with self._policy.lending(await self._lent(own.file)):
+                text, words = await self._prompt(own, args)
+                async with self._model(own.file):
+                    return await self._turn(Typed(text, shown, words))
+        except _Stopped:
+            await self._tell(TurnCancelled(turn_id=""))
+            return TurnResult(stop_reason="cancelled")
+        except (_Unsent, AgentTuiError, ToolError) as error:
+            problem = f"{shown} was not sent: {error}"
+            await self._tell(TurnFailed(turn_id="", error=problem))
+            return TurnResult(stop_reason="failed", error=problem)
+
+    def _find(self) -> list[_Own]:
+        """List commands, then skills, nearest first; of two with one name the first keeps it."""
+        files: list[CommandFile | Skill] = [*self._library.find().commands, *self._skills.find().skills]
+        found: dict[str, _Own] = {}
+        names: set[str] = set()
+        for file in files:
+            longer = f"{file.origin}:{file.name}"
+            if longer not in found:
+                found[longer] = _Own(longer if file.name in names else file.name, longer, file)
+                names.add(file.name)
+        return list(found.values())
+
+    async def _own(self, name: str) -> _Own | None:
+        wanted = name.lower()
+        found = await asyncio.to_thread(self._find)
+        return next((own for own in found if wanted in (own.name, own.longer)), None)
+
+    async def _lent(self, file: CommandFile | Skill) -> Sequence[Rule]:
+        """Give the allow rules of a command; those of a project only while it is trusted as it is."""
+        if file.origin == "project" and not await asyncio.to_thread(self._counts):
+            return ()
+        return _rules(file)[0]
+
+    async def _prompt(self, own: _Own, args: str) -> tuple[str, str]:
+        """Give the whole prompt, and of it what a person wrote. Raises _Unsent, _Stopped, ToolError."""
+        if isinstance(own.file, Skill):
+            text = await asyncio.to_thread(self._skills.load, own.file.name, args)
+            return text, args
+        parts = pieces(own.file.body, args)
+        outputs = await self._outputs(own.name, [part for part in parts if part.is_shell])
+        text = joined(parts, outputs)
+        if not text:
+            raise _Unsent("its text is empty")
+        return text, "\n".join(part.text for part in parts if not part.is_shell)
+
+    async def _outputs(self, name: str, lines: Sequence[Piece]) -> list[str]:
+        """Run the shell lines as one round: asked about once, by the rules that hold for the model's calls."""
+        if not lines:
+            return []
+        token = secrets.token_hex(4)
+        calls = [
+            ToolCall(
+                call_id=f"command-{token}-{number}",
+                name=BASH,
+                arguments_json=json.dumps({"command": line.text}),
+            )
+            for number, line in enumerate(lines, start=1)
+        ]
+        self._rounds, self._stopped = self._inside().rounds_for(f"/{name}"), False
+        try:
+            batch = await self._rounds.run(calls, turn_id=f"command-{token}", round_index=0)
+        finally:
+            self._rounds = None
+        return _texts(batch, stopped=self._stopped)
+
+    @asynccontextmanager
+    async def _model(self, file: CommandFile | Skill) -> AsyncGenerator[None]:
+        """Let another model answer this one turn. Raises AgentTuiError."""
+        name = file.model if isinstance(file, CommandFile) else ""
+        if not name:
+            yield
+            return
+        agent = self._inside().agent
+        own = await asyncio.to_thread(self._connect, name)
+        before, agent.provider = agent.provider, own
+        try:
+            yield
+        finally:
+            if agent.provider is own:
+                agent.provider = before
+            await own.aclose()
+
+
+def _texts(batch: BatchResult, *, stopped: bool) -> list[str]:
+    """Give what the shell lines printed. Raises _Unsent when one did not run, _Stopped."""
+    if stopped or batch.cancelled:
+        raise _Stopped
+    for outcome in batch.outcomes:
+        if outcome.effect not in _RAN:
+            raise _Unsent(f"`{_command(outcome)}` did not run. {outcome.result.output.partition(chr(10))[0]}")
+    return [_printed(outcome) for outcome in batch.outcomes]
+
+
+def _printed(outcome: ToolCallOutcome) -> str:
+    """Give what a line printed; that it went well stands for itself."""
+    text = outcome.result.output
+    if outcome.result.data.get("exit_code") != 0:
+        return text
+    text = text.replace("\n(exit code: 0)", "")
+    return "" if text.strip() == "(no output)" else text
+
+
+def _command(outcome: ToolCallOutcome) -> str:
+    return outcome.title or outcome.tool_name
+
+
+def _rules(file: CommandFile | Skill) -> tuple[list[Rule], list[str]]:
+    """Give the rules of `allowed-tools`, and a sentence for each that is none."""
+    layer = Layer.PROJECT if file.origin == "project" else Layer.USER
+    rules: list[Rule] = []
+    wrong: list[str] = []
+    for text in file.allowed_tools:
+        origin = Origin(layer, Path(file.path.anchor), str(file.path), file.rules_line)
+        try:
+            rules.append(parse_rule(text, Decision.ALLOW, origin))
+        except RuleError as error:
+            wrong.append(f"{file.path}:{file.rules_line}: allowed-tools: {error}")
+    return rules, wrong
