@@ -206,8 +206,7 @@ class Agent:
         self._core = core
         core.bind(sink=self._tell, approver=self._approver, ask=self._ask)
         try:
-            if core.servers is not None:
-                await core.servers.settled()
+            await core.servers.settled()
         except BaseException:
             await self.__aexit__(None, None, None)
             raise

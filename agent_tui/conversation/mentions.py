@@ -1,4 +1,4 @@
-"""What a prompt points at with `@`: files, some of their lines, folders and kept images go along with it."""
+"""What a prompt points at with `@`: files, their lines, folders, kept images, resources of MCP servers go along."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ class Attachments:
     """Reads what prompts point at, with the tools the model has and by the same rules, and never asks.
 
     What a rule would deny or ask about stays out and `warn` says so: the model can still ask to read it. A word
-    that is no path is text.
+    that is no path is text, unless `resource` has something for it ("server:uri"); it gives None where it has not.
     """
 
     def __init__(
@@ -65,7 +65,9 @@ class Attachments:
         workspace: Path,
         images: KeptImages,
         warn: Callable[[str], Awaitable[None]],
+        resource: Callable[[str], Awaitable[str | None]],
     ) -> None:
+        self._resource = resource
         self._tools = tools
         self._make_context = make_context
         self._policy = policy
@@ -95,7 +97,8 @@ class Attachments:
             return [TextBlock(text=note(f"The person attached the image {mention.shown}:")), image]
         path, kind = await asyncio.to_thread(self._look, mention.path)
         if not kind:
-            return []
+            text = await self._resource(mention.path.rstrip(_ENDS))
+            return [] if text is None else [_told(mention, text)]
         if kind == "folder":
             return await self._call("list", {"path": path}, mention)
         arguments: JsonObject = {"file_path": path}
@@ -135,7 +138,9 @@ class Attachments:
         result = await self._tools.execute(tool, given, ctx)
         if result.is_error:
             raise ToolError(result.output)
-        said = f"The person attached {mention.shown}:\n{result.output}".replace(
-            CLOSE, CLOSE.replace("/", "\\/")
-        )
-        return [TextBlock(text=note(said)), *result.images]
+        return [_told(mention, result.output), *result.images]
+
+
+def _told(mention: Mention, text: str) -> TextBlock:
+    said = f"The person attached {mention.shown}:\n{text}".replace(CLOSE, CLOSE.replace("/", "\\/"))
+    return TextBlock(text=note(said))

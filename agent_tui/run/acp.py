@@ -94,8 +94,7 @@ class HostedCore:
         return await self._core.replay()
 
     async def ready(self) -> None:
-        if self._core.servers is not None:
-            await self._core.servers.settled()
+        await self._core.servers.settled()
 
     async def run_turn(self, text: str, *, images: Sequence[ImageBlock]) -> TurnResult:
         return await self._core.run_turn(text, images=images)

@@ -1,7 +1,8 @@
 """Joins the MCP servers of a run to the core: which there are, whom they may ask, when their tools count."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.config.paths import Paths, user_paths
@@ -31,49 +32,53 @@ def configured(options: RunOptions, paths: Paths, workspace: Path, *, trusted: b
     )
 
 
-def make_servers(
-    found: Found,
+@dataclass(frozen=True)
+class RunServers:
+    """The servers of a run, and how their settings are read anew."""
+
+    servers: Servers
+    found: Found
+    reread: Callable[[], Awaitable[Found]]
+
+    async def join(self, tools: CompositeSource, *, wait: bool) -> list[str]:
+        """Start the servers in the background; with `wait` until they run, and let their tools join at once.
+
+        Gives what a person should know.
+        """
+        notices = [f"MCP: {problem}" for problem in self.found.problems]
+        self.servers.start()
+        if wait and self.found.servers:
+            await self.servers.settled()
+            notices += [news.text for news in self.servers.publish(tools) if news.trouble]
+        return notices
+
+    async def follow(self) -> None:
+        """Start and end servers so that those run whose settings count now."""
+        await self.servers.reload((await self.reread()).servers)
+
+
+async def make_servers(
+    options: RunOptions,
+    paths: Paths,
+    workspace: Path,
     *,
-    roots: Sequence[Path],
-    state_dir: Path,
+    trusted: Callable[[], bool],
     ask: Callable[[], Ask | None],
     provider: Callable[[], Provider],
     interactive: bool,
-) -> Servers:
-    """Make the servers; none runs yet. `interactive` says that a person may be there to ask."""
-    desk = Desk(roots=tuple(roots), ask=ask, sampler=sampler(provider), interactive=interactive)
-    return Servers(found.servers, desk=desk, state_dir=state_dir)
+) -> RunServers:
+    """Read the settings and make the servers; none runs yet. The caller ends them.
 
-
-async def join_servers(
-    found: Found,
-    tools: CompositeSource,
-    *,
-    roots: Sequence[Path],
-    state_dir: Path,
-    ask: Callable[[], Ask | None],
-    provider: Callable[[], Provider],
-    with_screen: bool,
-) -> tuple[Servers | None, list[str]]:
-    """Start the servers in the background; without a screen wait for them and join their tools at once.
-
-    Gives them (None when there are none) and what a person should know. The caller ends them.
+    `interactive` says that a person may be there to ask.
     """
-    notices = [f"MCP: {problem}" for problem in found.problems]
-    if not found.servers:
-        return None, notices
-    servers = make_servers(
-        found, roots=roots, state_dir=state_dir, ask=ask, provider=provider, interactive=with_screen
-    )
-    servers.start()
-    if not with_screen:
-        try:
-            await servers.settled()
-        except BaseException:
-            await servers.aclose()
-            raise
-        notices += [news.text for news in servers.publish(tools) if news.trouble]
-    return servers, notices
+    roots = (workspace, *(path.resolve() for path in options.add_dirs))
+    desk = Desk(roots=roots, ask=ask, sampler=sampler(provider), interactive=interactive)
+
+    async def read() -> Found:
+        return await asyncio.to_thread(lambda: configured(options, paths, workspace, trusted=trusted()))
+
+    found = await read()
+    return RunServers(Servers(found.servers, desk=desk, state_dir=paths.state), found, read)
 
 
 def sampler(provider: Callable[[], Provider]) -> Sampler:

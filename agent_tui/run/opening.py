@@ -1,7 +1,7 @@
 """Builds all that belongs to one session: the agent, its sub-agents, and the world its tool calls see."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -56,8 +56,10 @@ class SessionBuilder:
         checkpoint_folder: Path,
         mask: Callable[[str], str],
         hooks: Hooks,
+        resource: Callable[[str], Awaitable[str | None]],
     ) -> None:
         self._hooks = hooks
+        self._resource = resource
         self._checkpoint_folder = checkpoint_folder
         self._mask = mask
         self._ground = ground
@@ -140,6 +142,7 @@ class SessionBuilder:
                 workspace=ground.workspace,
                 images=KeptImages(lambda: record.data_dir),
                 warn=desk.warn,
+                resource=self._resource,
             ),
         )
         world.agent = agent
