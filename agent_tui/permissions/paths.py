@@ -1,38 +1,10 @@
 """Facts about paths: where they really lead, what is protected, what is secret."""
 
 import os
-import re
-import unicodedata
-from pathlib import Path
+from pathlib import Path, PurePath
 
-PROTECTED_FOLDERS = frozenset(
-    {".git", ".agent-tui", ".agents", ".claude", ".vscode", ".idea", ".cursor", ".zed", ".devcontainer"}
-)
-_PROTECTED_NAMES = """
-.mcp.json .envrc .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile
-.zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .gitconfig .gitmodules .ripgreprc .npmrc .yarnrc .yarnrc.yml
-.pypirc .netrc .vimrc .tmux.conf .xprofile .xinitrc .xsessionrc .pam_environment config.fish authorized_keys
-known_hosts crontab sudoers
-"""
-PROTECTED_FILES = frozenset(_PROTECTED_NAMES.split())
-_HOME_FOLDERS = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".kube",
-    ".docker",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".password-store",
-)
-_OPEN_ENV = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults"})
-_SECRET_NAME = re.compile(
-    r"""\.env(\..+)?|.+\.env|\.envrc|.+\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)|id_(rsa|dsa|ecdsa|ed25519)(_.+)?|credentials(\.(json|ya?ml|toml|ini|csv))?
-    |\.netrc|_netrc|\.npmrc|\.pypirc|auth\.json|\.git-credentials|\.pgpass|\.my\.cnf|\.htpasswd|\.dockercfg|secrets?\.(json|ya?ml|toml|env|ini)
-    |service[-_]account.*\.json|client_secret.*\.json|kubeconfig|shadow|gshadow|master\.key|\.vault[-_]?(pass|password|token).*""",
-    re.VERBOSE,
-)
+from agent_tui.toolkit import names
+from agent_tui.toolkit.names import folded
 
 
 def real_path(path: str | Path) -> str:
@@ -45,32 +17,19 @@ def is_inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root if root.endswith("/") else f"{root}/")
 
 
-def folded(text: str) -> str:
-    """Give the spelling under which names are compared with protected ones: NFKC, without case."""
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
 def is_secret(path: str) -> bool:
     """Tell whether a file of this name usually holds keys or passwords."""
-    parts = folded(path).split("/")
-    if parts[-1] in _OPEN_ENV:
-        return False
-    return bool(_SECRET_NAME.fullmatch(parts[-1])) or _in_home_secret(parts)
-
-
-def _in_home_secret(parts: list[str]) -> bool:
-    joined = f"/{'/'.join(parts)}/"
-    return any(f"/{folder}/" in joined for folder in _HOME_FOLDERS)
+    return names.is_secret(PurePath(path))
 
 
 def protected_by(path: str) -> str:
     """Say which protected name makes a write to `path` something no rule may allow; "" when none does."""
     parts = [part for part in folded(path).split("/") if part]
     for part in parts:
-        if part in PROTECTED_FOLDERS:
+        if part in names.PROTECTED_FOLDERS:
             return part
     last = parts[-1] if parts else ""
-    if last in PROTECTED_FILES or is_secret(path):
+    if last in names.PROTECTED_NAMES or is_secret(path):
         return last
     system = ("/etc/cron", "/etc/systemd", "/etc/profile", "/etc/sudoers", "/var/spool/cron")
     if (

@@ -5,43 +5,17 @@ import re
 import unicodedata
 from pathlib import PurePath
 
-SECRET_NAMES = (
-    ".env",
-    ".env.*",
-    ".env-*",
-    ".env_*",
-    ".envrc",
-    "*.env",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
-    "credentials",
-    "credentials.json",
-    "credentials.toml",
-    "credentials.db",
-    "application_default_credentials.json",
-    "auth.json",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".htpasswd",
-    ".git-credentials",
-    ".dockercfg",
-    ".vault-token",
-    "secrets.json",
-    "secrets.toml",
-    "secrets.yaml",
-    "secrets.yml",
+SECRET_NAMES = tuple(
+    """
+    .env .env.* .env-* .env_* *.env .envrc *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk
+    credentials credentials.json credentials.yaml credentials.yml credentials.toml credentials.ini credentials.csv
+    credentials.db application_default_credentials.json auth.json .netrc _netrc .npmrc .yarnrc.yml .pypirc .pgpass .my.cnf
+    .htpasswd .git-credentials .dockercfg secret.json secret.yaml secret.yml secret.toml secret.ini secrets.json
+    secrets.yaml secrets.yml secrets.toml secrets.ini service-account*.json service_account*.json client_secret*.json
+    kubeconfig gshadow .vault-token .vault_token .vault?pass* .vaultpass*
+    """.split()  # noqa: SIM905 - one a line would be a page
 )
+_PRIVATE_KEY = re.compile(r"id_(rsa|dsa|ecdsa|ed25519|xmss)([_-][^.]+)?")
 SECRET_FOLDERS = (".ssh", ".aws", ".gnupg", ".azure", ".kube", ".docker", ".password-store")
 SECRET_PATHS = (
     ("etc", "shadow"),
@@ -52,52 +26,17 @@ SECRET_PATHS = (
     (".config", "gh"),
 )
 OPEN_NAMES = (".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults")
-_PRIVATE_KEY = re.compile(r"id_[^.]+")
 
-PROTECTED_FOLDERS = (
-    ".git",
-    ".agent-tui",
-    ".agents",
-    ".claude",
-    ".vscode",
-    ".idea",
-    ".zed",
-    ".cursor",
-    ".fleet",
-    ".devcontainer",
-    ".husky",
+PROTECTED_FOLDERS = frozenset(
+    """.git .agent-tui .agents .claude .vscode .idea .zed .cursor .fleet .devcontainer .husky""".split()  # noqa: SIM905 - as above
 )
-PROTECTED_NAMES = (
-    ".mcp.json",
-    ".envrc",
-    ".gitmodules",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".cshrc",
-    ".tcshrc",
-    ".login",
-    ".kshrc",
-    "config.fish",
-    ".inputrc",
-    ".xinitrc",
-    ".xprofile",
-    ".vimrc",
-    ".exrc",
-    ".gitconfig",
-    ".tmux.conf",
-    ".pythonrc",
-    ".pdbrc",
-    ".gdbinit",
-    ".lldbinit",
+PROTECTED_NAMES = frozenset(
+    """
+    .mcp.json .envrc .gitmodules .gitconfig .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc
+    .zshenv .zprofile .zlogin .zlogout .cshrc .tcshrc .login .kshrc config.fish .inputrc .xinitrc .xprofile .xsessionrc
+    .pam_environment .vimrc .exrc .tmux.conf .pythonrc .pdbrc .gdbinit .lldbinit .ripgreprc .npmrc .yarnrc .yarnrc.yml
+    .pypirc .netrc authorized_keys known_hosts crontab sudoers
+    """.split()  # noqa: SIM905 - as above
 )
 
 
@@ -116,7 +55,7 @@ def is_secret(path: PurePath) -> bool:
         return False
     if any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRET_NAMES):
         return True
-    if _PRIVATE_KEY.fullmatch(name) or any(part in SECRET_FOLDERS for part in parts[:-1]):
+    if _PRIVATE_KEY.fullmatch(name) or any(part in SECRET_FOLDERS for part in parts):
         return True
     return any(_contains(parts, secret) for secret in SECRET_PATHS)
 
