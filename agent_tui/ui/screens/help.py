@@ -22,18 +22,22 @@ _FRAME_CELLS = 6  # border, padding, scrollbar and the cursor's bar
 _KEY_CELLS = 36
 _NARROW_CELLS = 74
 
-_TITLES = {
+TITLES = {
     "prompt": "Writing",
     "edit": "Editing text",
     "global": "Everywhere",
+    "vim": "Vim's normal mode",
     "approval": "Approving calls",
     "list": "Lists",
     "reader": "Reading the conversation",
     "pages": "Dialogs with pages",
     "rules": "Permissions",
     "changes": "Changes (/diff)",
+    "question": "Questions",
+    "confirm": "Yes or no",
     "field": "Text fields",
 }
+"""The contexts of the keymap as the sheet calls them, in its order."""
 
 
 class Help(Dialog[None]):
@@ -122,7 +126,11 @@ class Help(Dialog[None]):
             (f"/{command.name} {command.usage}".strip(), _summary(command.told, command.aliases))
             for command in self._registry.all()
         ]
-        sheets = [(title, self.keys.sheet(context)) for context, title in _TITLES.items()]
+        sheets = [
+            (title, self.keys.sheet(context))
+            for context, title in TITLES.items()
+            if context != "vim" or self.keys.preset == "vim"
+        ]
         return [("Commands", commands), *sheets]
 
 
