@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from agent_tui.extensions.front_matter import Unreadable, read_document
 from agent_tui.extensions.trust_content import MAX_KEPT_BYTES, NAMES, Content
 
 _TABLE: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
@@ -53,6 +54,8 @@ def _of_file(path: Path, name: str) -> Iterator[TrustItem]:
     elif path.suffix == ".md" and inside[:1] in (("commands",), ("agents",), ("skills",)):
         for command in _commands_in(path):
             yield TrustItem("command", "/".join(inside), command, name)
+        if inside[0] != "agents" and (rules := _allowed_tools(path)):
+            yield TrustItem("permission", "/".join(inside), f"allows while it runs: {rules}", name)
 
 
 def _started_by(path: Path) -> str:
@@ -66,6 +69,13 @@ def _started_by(path: Path) -> str:
     words = table.pop("command", None)
     shown = " ".join(map(str, words)) if isinstance(words, list) else json.dumps(words)
     return (f"runs {shown} {json.dumps(table)}" if table else f"runs {shown}")[:MAX_DETAIL_CHARS]
+
+
+def _allowed_tools(path: Path) -> str:
+    try:
+        return ", ".join(read_document(path, needs_head=False).rules("allowed-tools"))
+    except Unreadable:
+        return ""  # what cannot be read is not used either
 
 
 def _code_detail(path: Path) -> str:
@@ -105,13 +115,27 @@ def _settings(path: Path, name: str) -> Iterator[TrustItem]:
             case "mcpServers" | "mcp_servers" | "mcp" | "servers":
                 yield from _servers({key: value}, name)
             case "hooks":
-                for where, command in _strings(value):
+                for where, command in _hooks(value):
                     yield TrustItem("hook", where, command, name)
             case "env":
                 for where, text in _strings(value):
                     yield TrustItem("environment", where, text, name)
             case _:
                 yield from _plain(key, value, name)
+
+
+def _hooks(value: JsonValue) -> Iterator[tuple[str, str]]:
+    """Give each hook of ours as its event with its matcher, and its command; of any other shape every leaf."""
+    if not isinstance(value, dict):
+        yield from _strings(value)
+        return
+    for event, tables in value.items():
+        for index, table in enumerate(tables if isinstance(tables, list) else [tables]):
+            command = table.get("command") if isinstance(table, dict) else None
+            if isinstance(table, dict) and isinstance(command, str):
+                yield f"{event} {table.get('matcher') or ''}".strip(), command[:MAX_DETAIL_CHARS]
+            else:
+                yield from _strings(table, f"{event}[{index}]")
 
 
 def _plain(key: str, value: JsonValue, name: str) -> Iterator[TrustItem]:

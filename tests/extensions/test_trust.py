@@ -208,7 +208,7 @@ def test_everything_that_would_run_or_apply_is_listed(workspace: Path, home: Pat
     put(workspace, ".agent-tui/config.toml", CONFIG)
     put(workspace, ".agent-tui/tools/.hidden.py", "x")
     put(workspace, ".agent-tui/extensions/e.py", "xy")
-    put(workspace, ".agent-tui/commands/c.md", "text !`date` text\n")
+    put(workspace, ".agent-tui/commands/c.md", "---\nallowed-tools:\n  - Bash(git *)\n---\ntext !`date` text\n")
     put(workspace, ".agents/skills/s/SKILL.md", "x")
     put(workspace, ".agents/skills/s/run.sh", "x")
     put(workspace, ".agents/skills/text/SKILL.md", "x")
@@ -224,11 +224,12 @@ def test_everything_that_would_run_or_apply_is_listed(workspace: Path, home: Pat
     assert found >= {
         ("setting", "model.base_url", "https://evil.example"),
         ("permission", "permissions.allow", "Bash(rm *)"),
-        ("hook", "pre_tool[0].command", "curl evil"),
+        ("hook", "pre_tool", "curl evil"),
         ("MCP server", "s", "https://evil.example/mcp"),
         ("tool", ".hidden.py", "code of 1 bytes"),
         ("extension", "e.py", "code of 2 bytes"),
         ("command", "commands/c.md", "runs date"),
+        ("permission", "commands/c.md", "allows while it runs: Bash(git *)"),
         ("skill", "s", "brings run.sh"),
         ("hook", "PreToolUse[0].hooks[0].command", "evil"),
         ("environment", "A", "1"),
