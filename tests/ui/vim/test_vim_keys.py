@@ -1,3 +1,4 @@
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -247,3 +248,19 @@ def test_undo_takes_back_a_whole_command(before: str, keys: str, after: str) -> 
 )
 def test_visual_mode_selects_first(before: str, keys: str, after: str) -> None:
     assert played(before, keys) == after
+
+
+def test_any_keys_at_all_leave_a_whole_text() -> None:
+    chance = random.Random(11)
+    keys = [*"hjklwWeEbB0^$GfFtT;,dcy><iaIAoOxXDCsSYpPr~JvVuU.{}%\"'([p12 gu", "<esc>", "<c-r>", "<bs>"]
+    for _ in range(300):
+        vi = Vi("one (two)\n\n  'three' あe\u0301 four\nlast", chance.randrange(30))
+        vi.play("".join(chance.choice(keys) for _ in range(60)))
+        assert 0 <= vi.paper.at <= len(vi.paper.text)
+
+
+def test_vims_keys_can_be_changed_like_any_other() -> None:
+    keys = Keymap({"vim": {"q": "delete", "d": ""}}, preset="vim")
+
+    assert Vi("one two", 0, keys=keys).play("qw").paper.text == "two"
+    assert Vi("one two", 0, keys=keys).play("dw").paper.text == "one two"
