@@ -38,15 +38,6 @@ class GrantedSandbox:
         """Count one more folder for the whole run."""
         self._roots = (*self._roots, folder)
 
-    @property
-    def roots(self) -> Sequence[Path]:
-        """The folders outside the project that count for the whole run."""
-        return self._roots
-
-    def add_root(self, folder: Path) -> None:
-        """Count one more folder for the whole run."""
-        self._roots = (*self._roots, folder)
-
     def allow_folder(self, folder: Path) -> None:
         """Let commands write below `folder` until `forget`."""
         self._folders[folder] = None
