@@ -223,6 +223,37 @@ Palette.LIGHT = Palette(
 )
 
 
+AA = 4.5
+"""The least contrast of text, after WCAG 2."""
+
+
+_ON_ANSI = {
+    "black": "bright_white",
+    "red": "bright_white",
+    "green": "black",
+    "yellow": "black",
+    "blue": "bright_white",
+    "magenta": "bright_white",
+    "cyan": "black",
+    "white": "black",
+}
+"""What can be read on a terminal's own colours, as most palettes have them."""
+
+
+def ink_on(palette: Palette, behind: str) -> str:
+    """Give a colour that can be read on `behind`: that of text, else black or white; "" keeps what there is.
+
+    On a background that lies over code, such as a match, the colours of code cannot all be read.
+    """
+    if not behind.startswith("#"):
+        return _ON_ANSI.get(behind.removeprefix("bright_"), "")
+    if not palette.text.startswith("#"):
+        return ""
+    if contrast(palette.text, behind) >= AA:
+        return palette.text
+    return max("#000000", "#ffffff", key=lambda ink: contrast(ink, behind))
+
+
 def contrast(one: str, other: str) -> float:
     """Give the WCAG contrast ratio of two `#rrggbb` colours, 1.0 to 21.0."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)

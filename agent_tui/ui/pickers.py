@@ -79,7 +79,9 @@ class Pickers:
             except ConfigError:
                 app.use_theme(before)
 
-        chosen = await self._actions.ask_screen(Picker(app.keys, "Theme", choices, preview=preview))
+        picker = Picker(app.keys, "Theme", choices, preview=preview)
+        picker.add_class("-over")
+        chosen = await self._actions.ask_screen(picker)
         if chosen is None:
             app.use_theme(before)
         else:

@@ -12,7 +12,7 @@ from typing import cast
 from textual.theme import Theme
 
 from agent_tui.protocol.errors import ConfigError
-from agent_tui.ui.palette import Palette, contrast
+from agent_tui.ui.palette import AA, Palette, contrast
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _ANSI_NAMES = tuple(
@@ -180,9 +180,6 @@ def _variables(colours: Mapping[str, str]) -> dict[str, str]:
         **_ansi_variables(colours),
     }
 
-
-AA = 4.5
-"""The least contrast of text, after WCAG 2."""
 
 _ROW_TEXTS = ("text", "muted", "accent", "success", "warning", "error")
 

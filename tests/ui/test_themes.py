@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.errors import ConfigError
-from agent_tui.ui.palette import Palette, contrast
+from agent_tui.ui.palette import Palette, contrast, ink_on
 from agent_tui.ui.themes import AA, BUILT_IN, ThemeShelf, read_theme, textual_theme
 
 FOLDER = Path(__file__).parents[2] / "themes"
@@ -47,6 +47,24 @@ def pairs(palette: Palette) -> list[tuple[str, str]]:
         ("line_number", "background"),
     ]
     return found
+
+
+@pytest.mark.parametrize("file", COLOURED, ids=lambda file: file.stem)
+def test_what_lies_over_code_can_be_read_whatever_colour_the_code_has(file: Path) -> None:
+    palette = read_theme(file).palette
+
+    for behind in ("selection", "search", "search_current", "diff_add_word", "diff_del_word"):
+        colour = getattr(palette, behind)
+        assert contrast(ink_on(palette, colour), colour) >= AA, behind
+
+
+def test_with_the_terminals_own_colours_ink_and_ground_are_never_the_same() -> None:
+    palette = read_theme(FOLDER / "terminal.toml").palette
+
+    for behind in ("selection", "search", "search_current", "diff_add_word", "diff_del_word"):
+        colour = getattr(palette, behind)
+        assert ink_on(palette, colour) not in ("", colour)
+    assert ink_on(palette, "default") == ""
 
 
 def colours(file: Path) -> dict[str, str]:

@@ -52,7 +52,7 @@ def settings_commands() -> list[Command]:
             "settings with where they come from; change one",
             _config,
             aliases=("settings",),
-            usage="[--user|--project|--private] [key [value]]",
+            usage="[key [value]]",
             while_busy=True,
             complete=_keys,
         )

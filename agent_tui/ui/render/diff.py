@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from agent_tui.ui.palette import Palette
+from agent_tui.ui.palette import Palette, ink_on
 from agent_tui.ui.render.diff_parse import Diff, DiffLine, Hunk, changed_words, parse_diff
 from agent_tui.ui.render.highlight import Highlighter
 from agent_tui.ui.render.inks import Inks
@@ -69,7 +69,8 @@ class DiffView:
         if line.mate < 0:
             return list(runs)
         palette = self.inks.palette
-        mark = self.inks("", palette.diff_del_word if line.kind == "del" else palette.diff_add_word)
+        behind = palette.diff_del_word if line.kind == "del" else palette.diff_add_word
+        mark = self.inks(ink_on(palette, behind), behind)
         return marked(runs, [(start, end, mark) for start, end in self._changed(index)])
 
     def _changed(self, index: int) -> tuple[tuple[int, int], ...]:
@@ -235,7 +236,7 @@ class DiffBody:
         )
         sign = f"{SIGNS[line.kind]} " if part == 0 else "  "
         decoration = [
-            Segment(head, inks(inks.palette.line_number)),
+            Segment(head, inks(colour if fill else inks.palette.line_number)),
             Segment(sign, inks(colour, attributes="b")),
         ]
         runs, join = self._text(index, part)

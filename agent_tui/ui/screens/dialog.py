@@ -27,6 +27,7 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
     Dialog {
         align: center middle;
         background: $background 60%;
+        &:ansi { background: transparent; }
         & > .frame {
             width: 84; max-width: 100%; height: auto; max-height: 90%;
             background: $surface; border: round $line; padding: 0 1;

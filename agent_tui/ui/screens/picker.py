@@ -32,6 +32,7 @@ class Choice:
 class Picker(Dialog[str | None]):
     """A list with a search line. Gives the key of the entry that was chosen, None when left.
 
+    With the class "-over" it stands at the bottom and dims nothing, for a preview of what is behind it.
     `preview` is called with the key under the cursor as it moves, and with None when the picker is left.
     """
 
@@ -41,6 +42,8 @@ class Picker(Dialog[str | None]):
         & Field { margin-bottom: 1; }
         & Rows { height: auto; max-height: 16; }
         & .empty { color: $muted; display: none; height: 1; }
+        &.-over { align: center bottom; background: transparent; }
+        &.-over Rows { max-height: 8; }
     }
     """
 

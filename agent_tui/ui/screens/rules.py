@@ -54,7 +54,7 @@ class RulesScreen(Dialog[None]):
             keys = "/".join(self.keys.hint("rules", scope) for scope in _SCOPES)
             remove = self.keys.hint("list", "remove")
             frame.border_subtitle = Content(
-                f"{remove} revokes · {keys} keeps a decision (session, project, user) · "
+                f"{remove} revokes · {keys} keep it for session, project, user · "
                 + self.keys.legend(("list", "cancel", "closes"))
             )
             yield self._rows

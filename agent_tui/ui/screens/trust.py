@@ -126,4 +126,5 @@ def _block(name: str, title: str, text: str, content_type: str) -> ReplayBlock:
         content_type=content_type,
         full_length=len(text),
         full_lines=text.count("\n") + 1,
+        state="waiting",
     )

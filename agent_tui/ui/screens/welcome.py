@@ -69,7 +69,7 @@ class Welcome(Dialog[Wish]):
             ("Project", status.workspace),
             ("Sandbox", sandbox),
             ("Mode", f"{MODE_WORDS[status.mode]}; {self.keys.hint('global', 'cycle_mode')} changes it"),
-            ("Nothing", "is written or run before you allowed it, once a round, call by call"),
+            ("Asking", "once a round, before anything is written or run"),
         )
         lines = [spans((f"{name:<9}", "$muted"), clean_line(text)) for name, text in rows if text]
         return Content("\n").join(lines)

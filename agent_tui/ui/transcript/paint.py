@@ -11,6 +11,7 @@ from textual.filter import LineFilter
 from textual.selection import Selection
 from textual.strip import Strip
 
+from agent_tui.ui.palette import ink_on
 from agent_tui.ui.render.rows import Row, cells, marked
 from agent_tui.ui.transcript.cache import Bounded
 from agent_tui.ui.transcript.document import Document
@@ -80,7 +81,8 @@ class Painter:
         row = self._document.row(index, inside)
         drawn = row.text
         end = len(drawn) if end < 0 else min(end, len(drawn))
-        mark = self._document.inks("", self._document.inks.palette.selection)
+        palette = self._document.inks.palette
+        mark = self._document.inks(ink_on(palette, palette.selection), palette.selection)
         runs = marked(row.runs, [(max(start, row.start), end, mark)])
         return self._finish(row._replace(runs=runs), index, inside, on_thumb)
 
@@ -103,7 +105,7 @@ class Painter:
     def _found(self, row: Row, index: int, inside: int) -> list[tuple[int, int, Style]]:
         palette, inks = self._document.inks.palette, self._document.inks
         colour = palette.search_current if self.current == (index, inside) else palette.search
-        mark = inks("", colour, "b")
+        mark = inks(ink_on(palette, colour), colour, "b")
         return [(start, end, mark) for start, end in row_spans(row.text, self.needle)]
 
     def _gutter(self, index: int, inside: int, fill: Style | None) -> Segment:

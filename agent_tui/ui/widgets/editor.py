@@ -214,6 +214,7 @@ class Field(Editor):
     DEFAULT_CSS = """
     Field { height: auto; max-height: 6; background: $panel; border: none; padding: 0 1; }
     Field:focus { border: none; }
+    Field .text-area--placeholder { color: $muted; }
     """
 
     async def _on_paste(self, event: events.Paste) -> None:

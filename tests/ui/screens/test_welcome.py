@@ -31,7 +31,7 @@ async def test_the_first_start_greets_and_says_what_answers_and_what_asks(tmp_pa
         await here.until(lambda: "Welcome to agent-tui" in here.picture())
 
         assert "scripted:scripted-1" in here.picture()
-        assert "before you allowed it" in here.picture()
+        assert "before anything is written or run" in here.picture()
         assert "Shift+Tab changes it" in here.picture()
         assert kept == [("welcomed", "yes")]
         await here.press("enter")

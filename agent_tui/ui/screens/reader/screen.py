@@ -107,7 +107,6 @@ class Reader(Dialog[None]):
         legend = self.keys.legend(
             ("reader", "search", "search"),
             ("reader", "next_match", "next"),
-            ("reader", "copy", "copy"),
             ("reader", "pager", "pager"),
             ("reader", "scrollback", "scrollback"),
             ("reader", "close", "closes"),

@@ -140,7 +140,7 @@ class SettingsScreen(Dialog[None]):
             return short(clean_line(files[self._page]))
         if self._page == PROBLEMS:
             return "What could not be used; the rest of each file counts."
-        return "Managed, flags, environment, private, project, user: the first that says something counts."
+        return "Strongest first: managed, flags, environment, private, project, user."
 
     @property
     def _marked(self) -> SettingView | None:
