@@ -299,6 +299,7 @@ class Core:
         self._session.checkpoints.begin()
         restored, self._session.restored = self._session.restored, Restored()
         await self._session.hooks.ready()
+        await self._join_tools()
         result = await self.agent.redrive(restored.known)
         await self._tell_new()
         return result

@@ -86,7 +86,7 @@ class ExtensionHost:
                 notices.append(f"The extension {found.name!r} is left out: {found.where}: {fault}")
                 continue
             joined = _Joined(plug, voice, Feed(plug, voice, pace=self._pace), [])
-            self._joined[found.name] = joined
+            self._joined = {**self._joined, found.name: joined}  # the loop may go through it meanwhile
             if self._session is not None:
                 joined.feed.put({"type": "session_start", **self._session})
         return notices
