@@ -1,3 +1,4 @@
+import contextlib
 import json
 import socket
 import threading
@@ -37,7 +38,7 @@ class Streams:
 
     def _talk(self, client: socket.socket) -> None:
         data = b""
-        with client:
+        with client, contextlib.suppress(OSError):  # the program is killed in the middle of a reply
             while True:
                 while b"\r\n\r\n" not in data:
                     got = client.recv(1 << 16)
@@ -52,10 +53,7 @@ class Streams:
                 while len(rest) < size:
                     rest += client.recv(1 << 16)
                 data = rest[size:]
-                try:
-                    self._answer(client, head.split(b" ")[1])
-                except OSError:
-                    return
+                self._answer(client, head.split(b" ")[1])
 
     def _answer(self, client: socket.socket, path: bytes) -> None:
         if path.split(b"?")[0] != b"/v1/messages":
