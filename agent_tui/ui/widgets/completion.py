@@ -178,8 +178,13 @@ class Completion(Rows):
         return True
 
 
+_WIDEST_COMMAND = 34
+"""Cells of the first column: what a command does is worth more than all of its arguments."""
+
+
 def _command_items(matches: Sequence[Match[Command]]) -> list[Item]:
     width = max((len(match.item.name) + len(match.item.usage) for match in matches), default=0) + 4
+    width = min(width, _WIDEST_COMMAND)
     return [_command_item(match, width) for match in matches]
 
 
@@ -187,9 +192,8 @@ def _command_item(match: Match[Command], width: int) -> Item:
     command = match.item
     name = Content("/") + matched(command.name, match.positions)
     usage = Content.styled(f" {command.usage}", "$muted") if command.usage else Content("")
-    head = (name + usage).pad_right(
-        max(1, width - len(command.name) - len(command.usage) - (2 if command.usage else 1))
-    )
+    head = (name + usage).truncate(width - 2, ellipsis=True)
+    head = head.pad_right(max(1, width - head.cell_length))
     row = head + Content.styled(command.told, "$muted")
     return Item(f"/{command.name}{' ' if command.needs_args else ''}", row, sends=not command.needs_args)
 
