@@ -33,6 +33,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     import_textual_lean()
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.presets import preset_named
+    from agent_tui.ui.progress import knows_progress
     from agent_tui.ui.render.rowdiff import draws_by_rows
     from agent_tui.ui.settings import UiSettings
 
@@ -43,7 +44,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     paths = user_paths()
     preferences = Preferences(paths)
     notify = preferences.configured("notify")
-    row_diff = preferences.configured("row_diff")
+    row_diff, progress = preferences.configured("row_diff"), preferences.configured("progress")
     settings = UiSettings(
         theme=preferences.theme(os.environ, flag=options.theme),
         theme_folders=(themes_dir(), paths.user_themes),
@@ -51,6 +52,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         crash_log=paths.log,
         notify=notify if notify in ("osc9", "osc777", "bell", "off") else "auto",
         row_diff=row_diff if isinstance(row_diff, bool) else draws_by_rows(os.environ) and not in_browser(),
+        progress=progress if isinstance(progress, bool) else knows_progress(os.environ) and not in_browser(),
         remember=preferences.remember,
         first_run=not options.prompt and preferences.is_first_run(sessions=paths.sessions),
         keys=preset_named(preferences.keys()) or "default",

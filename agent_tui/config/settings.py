@@ -73,6 +73,10 @@ class UiSettings(Section):
 
     theme: str = "dark"
     notify: Literal["auto", "osc9", "osc777", "bell", "off"] = "auto"
+    progress: bool | None = Field(
+        default=None,
+        description="show a running turn in the terminal's tab or taskbar; default: on where it is known to work",
+    )
     row_diff: bool | None = Field(
         default=None, description="write rows by difference; default: on where it is known to work"
     )

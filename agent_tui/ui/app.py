@@ -33,6 +33,7 @@ from agent_tui.ui.notify import Notifier
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.presets import Preset
 from agent_tui.ui.presses import Presses
+from agent_tui.ui.progress import Progress
 from agent_tui.ui.render.rowdiff import RowDiffApp
 from agent_tui.ui.render.safe import install
 from agent_tui.ui.render.warm import warm
@@ -108,7 +109,10 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
                 self._start_notices.append(("warning", refused))
         self.driver = TurnDriver(self)
         self.notifier = Notifier(
-            self.settings.notify, send=self._send_to_terminal, has_focus=lambda: self.app_focus
+            self.settings.notify,
+            send=self._send_to_terminal,
+            has_focus=lambda: self.app_focus,
+            progress=Progress(is_shown=self.settings.progress, send=self._send_to_terminal),
         )
         self.presses = Presses(self, typing_s=self.settings.typing_s)
         self.focused_at = float("-inf")
@@ -448,6 +452,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Show that work goes on."""
         self.prompt.busy = True
         self.activity.start("Working")
+        self.notifier.turn_began()
 
     def turn_over(self) -> None:
         """Show that nothing runs."""
