@@ -6,6 +6,7 @@ Started as `python -I -m agent_tui.agent.checkpoint_worker ROOT BLOBS`; ends whe
 import gc
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -68,8 +69,10 @@ class _Worker:
         self._last = (name, tree)
         changed: list[str] = []
         if before is not None and before[0] != name:
-            paths = {*before[1].entries, *tree.entries}
-            changed = sorted(p for p in paths if before[1].entries.get(p) != tree.entries.get(p))
+            old = before[1]
+            new = {path for path in tree.beside if not old.knows(path)}  # covered from now on: that is no change
+            paths = {*old.entries, *tree.entries} - new
+            changed = sorted(p for p in paths if old.entries.get(p) != tree.entries.get(p))
         return {
             "tree": name,
             "changed": cast("Json", changed),
@@ -85,8 +88,25 @@ class _Worker:
         last = self._state.tree(text_of(request, "last")) if request.get("last") else None
         if then is None:
             return name, [], True
+        self._complete(then, now, _strings(request.get("later")))
         doubtful = set(_strings(request.get("doubtful")))
         return name, self._state.differences(now, then, last, doubtful), False
+
+    def _complete(self, then: Tree, now: Tree, later: Sequence[str]) -> None:
+        """Take what was beside the scan, and was covered only later, from the first state that knows of it.
+
+        `later` are the trees after `then`, oldest first: nothing had changed such a file before the first of them.
+        """
+        unknown = [path for path in now.beside if not then.knows(path)]
+        for name in dict.fromkeys(later):
+            if not unknown:
+                return
+            tree = self._state.tree(name)
+            for path in [path for path in unknown if tree is not None and tree.knows(path)]:
+                assert tree is not None  # it knows the path
+                _put(then, path, tree.entries.get(path))
+                then.beside.append(path)
+                unknown.remove(path)
 
     def _restore(self, request: RawRecord) -> RawRecord:
         before, found, lost = self._plan(request)

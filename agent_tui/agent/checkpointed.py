@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -18,6 +19,9 @@ Keep = Callable[[JsonObject], Awaitable[object]]
 
 Say = Callable[[str], Awaitable[None]]
 
+_PATCH_HEAD = re.compile(
+    r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |(?:---|\+\+\+) (?:[ab]/)?)(.+?)\s*$", re.M
+)
 PATIENCE_S = 20.0
 """How long a round waits for the first look at the files; later ones take a moment."""
 
@@ -27,7 +31,7 @@ class CheckpointedRounds:
 
     `keep` records a checkpoint, `say` tells the person, `busy` says whether a background job runs: what changes then may
     be the job's or the person's, and is marked as doubtful. `last` is the newest checkpoint's tree. Paths outside
-    `workspace` that a call names are covered from then on.
+    `workspace`, or ignored in it, that a call names are covered from then on.
     """
 
     def __init__(
@@ -66,7 +70,7 @@ class CheckpointedRounds:
         """Run a round, with checkpoints around it unless all its calls only read."""
         changes = any(not self._tools.owns(c.name) or not self._tools.readable(c.name) for c in calls)
         if changes:
-            await self._take(BEFORE, list(self._outside(calls)))
+            await self._take(BEFORE, list(self._named(calls)))
         batch = await self._inner.run(calls, turn_id=turn_id, round_index=round_index, resumed=resumed)
         if changes and any(
             outcome.effect in ("ran", "failed", "timeout", "cancelled") for outcome in batch.outcomes
@@ -97,16 +101,13 @@ class CheckpointedRounds:
             await self._say(f"{why} Changes cannot be undone for now.")
         self._failed = True
 
-    def _outside(self, calls: Sequence[ToolCall]) -> Iterator[str]:
-        """Find the files outside the workspace that the calls name."""
+    def _named(self, calls: Sequence[ToolCall]) -> Iterator[str]:
+        """Find the files that the calls name: outside the workspace, and ignored ones in it, no scan finds them."""
         if self._workspace is None:
             return
         for call in calls:
-            path = _named_path(call)
-            if path.startswith(("/", "~")):
-                real = os.path.realpath(os.path.expanduser(path))
-                if not Path(real).is_relative_to(self._workspace):
-                    yield real
+            for path in _named_paths(call):
+                yield os.path.realpath(self._workspace / os.path.expanduser(path))
 
     def _facts(self, taken: Checkpoint, label: str) -> JsonObject:
         new = [path for path in taken.uncovered if path not in self._known_uncovered]
@@ -120,10 +121,15 @@ class CheckpointedRounds:
         }
 
 
-def _named_path(call: ToolCall) -> str:
+def _named_paths(call: ToolCall) -> list[str]:
+    """Give the paths that a call names in its arguments or in the heads of a patch."""
     try:
         arguments = cast("object", json.loads(call.arguments_json))
     except ValueError:
-        return ""
-    value = cast("dict[str, object]", arguments).get("file_path") if isinstance(arguments, dict) else None
-    return value if isinstance(value, str) else ""
+        return []
+    if not isinstance(arguments, dict):
+        return []
+    given = cast("dict[str, object]", arguments)
+    paths = [value for key in ("file_path", "path") if isinstance(value := given.get(key), str) and value]
+    patch = given.get("patch")
+    return [*paths, *(_PATCH_HEAD.findall(patch) if isinstance(patch, str) else [])]

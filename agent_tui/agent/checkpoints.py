@@ -118,12 +118,17 @@ class Checkpoints:
             files=files if isinstance(files, int) else 0,
         )
 
-    async def plan(self, tree: str, *, last: str = "", doubtful: Collection[str] = ()) -> list[FileChange]:
+    async def plan(
+        self, tree: str, *, last: str = "", doubtful: Collection[str] = (), later: Sequence[str] = ()
+    ) -> list[FileChange]:
         """Say what putting `tree` back would do; `last` is the agent's last checkpoint. Raises CheckpointError.
 
-        `doubtful` are paths that may have been changed by a background job or by the person: they conflict.
+        `doubtful` are paths that may have been changed by a background job or by the person: they conflict. `later` are
+        the trees after `tree`, which know files that were not covered yet.
         """
-        answer = await self._ask({"op": "plan", "tree": tree, "last": last, "doubtful": [*sorted(doubtful)]})
+        answer = await self._ask(
+            {"op": "plan", "tree": tree, "last": last, "doubtful": [*sorted(doubtful)], "later": [*later]}
+        )
         return await asyncio.to_thread(self._changes, answer)
 
     async def compare(self, tree: str, other: str) -> list[FileChange]:
@@ -172,6 +177,7 @@ class Checkpoints:
         allowed: Collection[str] = (),
         only: Collection[str] = (),
         doubtful: Collection[str] = (),
+        later: Sequence[str] = (),
     ) -> PutBack:
         """Make the files as in `tree`, conflicts only where `allowed`; `only` limits it to these paths.
 
@@ -185,6 +191,7 @@ class Checkpoints:
                 "allowed": [*sorted(allowed)],
                 "only": [*sorted(only)],
                 "doubtful": [*sorted(doubtful)],
+                "later": [*later],
             }
         )
         left = answer.get("left")

@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +81,7 @@ class FileState:
             self._read_folder(folder, base + folder, names, reading)
         for path in sorted(self.extra):
             self._read_beside(path, reading)
+        reading.tree.beside.sort()
         self._known = self._seen
         self._blobs.flush()
         return self._trees.put(reading.tree), reading.tree
@@ -121,6 +122,7 @@ class FileState:
         """Read an extra file, unless the scan gave it."""
         inside = os.path.relpath(path, self._root)
         key = path if inside.startswith("..") else inside
+        reading.tree.beside.append(key)
         if key not in reading.tree.entries:
             folder, name = os.path.split(key)
             self._read_folder(f"{folder}/" if folder else "", f"{os.path.dirname(path)}/", [name], reading)
@@ -152,7 +154,7 @@ class FileState:
                 why = "changed by hand since"
             elif path in doubtful:
                 why = "changed meanwhile by you or by a background job"
-            elif wanted is None and (then.capped or path in then.uncovered or hidden(path)):
+            elif wanted is None and _may_have_been(path, then, hidden):
                 why = "may have been there before, without being covered"
             found.append(Difference(path, present, wanted, why))
         return found
@@ -262,6 +264,13 @@ class FileState:
             yield folder, name
         finally:
             os.close(folder)
+
+
+def _may_have_been(path: str, then: Tree, hidden: Callable[[str], bool]) -> bool:
+    """Tell whether a file that `then` does not hold may have been there all the same."""
+    if path in then.beside:
+        return False
+    return then.capped or path in then.uncovered or os.path.isabs(path) or hidden(path)
 
 
 def _read(folder: int, name: str) -> tuple[str, int, bytes]:

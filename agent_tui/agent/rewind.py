@@ -15,6 +15,7 @@ from agent_tui.sessions.tree import (
     TreePoint,
     by_hand_before,
     doubtful_files,
+    files_after,
     files_at,
     files_before,
     files_left,
@@ -52,7 +53,10 @@ class Rewind:
         if self._checkpoints is None or tree is None:
             return []
         return await self._checkpoints.plan(
-            tree, last=last_files(records), doubtful=doubtful_files(records, entry_id)
+            tree,
+            last=last_files(records),
+            doubtful=doubtful_files(records, entry_id),
+            later=files_after(records, entry_id),
         )
 
     async def preview_redo(self) -> list[FileChange] | None:
@@ -119,6 +123,7 @@ class Rewind:
             UNDO,
             doubtful=doubtful_files(records, entry_id),
             by_hand=by_hand_before(records, entry_id) if files else frozenset(),
+            later=files_after(records, entry_id),
         )
         return await self._move(move, allowed)
 
@@ -127,7 +132,7 @@ class Rewind:
         if move.tree is not None and self._checkpoints is not None:
             last = last_files(self._session.records())
             done = await self._checkpoints.put_back(
-                move.tree, last=last, allowed=allowed, doubtful=move.doubtful
+                move.tree, last=last, allowed=allowed, doubtful=move.doubtful, later=move.later
             )
         if move.entry_id is not None:
             await self._session.move_to(move.entry_id, why=move.why)
@@ -144,6 +149,7 @@ class _Move:
     """Where to go: the entry (None: stay), the tree of the files (None: stay), and why.
 
     `doubtful` are paths that may be the person's now, `by_hand` those that are the person's once the move is done.
+    `later` are the trees after `tree`.
     """
 
     entry_id: str | None
@@ -151,3 +157,4 @@ class _Move:
     why: str
     doubtful: AbstractSet[str] = frozenset()
     by_hand: AbstractSet[str] = frozenset()
+    later: Sequence[str] = ()

@@ -117,6 +117,16 @@ def _first_checkpoint(records: Sequence[RawRecord], entry_id: str) -> RawRecord 
     return None
 
 
+def files_after(records: Sequence[RawRecord], entry_id: str) -> list[str]:
+    """Give the trees of all checkpoints after the prompt `entry_id` on the active path, oldest first."""
+    after, found = False, list[str]()
+    for record in active_path(records):
+        after = after or record.get("id") == entry_id
+        if after and record.get("type") == "checkpoint":
+            found.append(text_of(record, "tree"))
+    return found
+
+
 def files_at(records: Sequence[RawRecord], entry_id: str) -> str | None:
     """Give the tree of the files as the agent left them at the entry `entry_id`; None when none was taken."""
     for record in reversed(active_path(records, entry_id)):

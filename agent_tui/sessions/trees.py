@@ -26,12 +26,18 @@ class Entry:
 @dataclass
 class Tree:
     """A state of files by path. `uncovered` are files that were there and are not part of it; `capped` says that
-    there were more. `at_ns` is when it was read (POSIX nanoseconds)."""
+    there were more. `beside` are paths that were covered beside what a scan finds, whether there was a file or not.
+    `at_ns` is when it was read (POSIX nanoseconds)."""
 
     entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
     uncovered: list[str] = field(default_factory=list[str])
     capped: bool = False
     at_ns: int = 0
+    beside: list[str] = field(default_factory=list[str])
+
+    def knows(self, path: str) -> bool:
+        """Tell whether it says of a path beside the scan what was there, be it nothing."""
+        return path in self.entries or path in self.beside
 
 
 class TreeStore:
@@ -44,7 +50,8 @@ class TreeStore:
     def put(self, tree: Tree) -> str:
         """Store a tree and give its id. Raises OSError."""
         base, before, depth = self._last
-        if base and tree.entries == before.entries and tree.uncovered == before.uncovered:
+        same = tree.entries == before.entries and tree.uncovered == before.uncovered
+        if base and same and tree.beside == before.beside:
             return base
         if not base or depth >= _MAX_CHAIN:
             base, before, depth = "", Tree(), 0
@@ -56,13 +63,11 @@ class TreeStore:
             "uncovered": cast("Json", tree.uncovered),
             "capped": tree.capped,
             "at_ns": tree.at_ns,
+            "beside": cast("Json", tree.beside),
         }
         name = self._blobs.put(json.dumps(facts))
-        self._last = (
-            name,
-            Tree(dict(tree.entries), list(tree.uncovered), tree.capped, tree.at_ns),
-            depth + 1,
-        )
+        kept = Tree(dict(tree.entries), list(tree.uncovered), tree.capped, tree.at_ns, list(tree.beside))
+        self._last = (name, kept, depth + 1)
         return name
 
     def get(self, name: str) -> Tree | None:
@@ -84,6 +89,7 @@ class TreeStore:
         base.uncovered = cast("list[str]", facts.get("uncovered") or [])
         base.capped = bool(facts.get("capped"))
         base.at_ns = cast("int", facts.get("at_ns") or 0)
+        base.beside = cast("list[str]", facts.get("beside") or [])
         return base
 
     def references(self, name: str) -> set[str]:

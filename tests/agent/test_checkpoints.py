@@ -545,3 +545,50 @@ async def test_an_endless_first_look_holds_a_round_up_only_once(scene: Scene) ->
 
     assert waited == [20.0, 0]
     assert len(scene.said) == 1
+
+
+async def test_a_file_that_was_named_later_comes_back_as_it_was_when_it_was_named(
+    scene: Scene, tmp_path: Path
+) -> None:
+    scene.rounds._workspace = scene.workspace
+    outside, ignored, made = tmp_path / "outside.txt", scene.workspace / "x.log", tmp_path / "made.txt"
+    (scene.workspace / ".gitignore").write_text("*.log\n")
+    outside.write_text("before")
+    ignored.write_text("log before")
+    await scene.turn("one", lambda: (scene.workspace / "a").write_text("1"))
+
+    def act() -> None:
+        outside.write_text("after")
+        ignored.write_text("log after")
+        made.write_text("new")
+
+    scene.action = act
+    await scene.session.user_message(user("two"), turn_id="t", text="two")
+    named = (str(outside), "x.log", str(made))
+    calls = [
+        ToolCall(call_id=f"c{n}", name="write", arguments_json=f'{{"file_path": "{p}"}}')
+        for n, p in enumerate(named)
+    ]
+    await scene.rounds.run(calls, turn_id="t", round_index=0)
+
+    await scene.rewind.to(scene.rewind.points()[0].entry_id)
+    back = (outside.read_text(), ignored.read_text(), made.exists(), (scene.workspace / "a").exists())
+    await scene.rewind.redo()
+
+    assert back == ("before", "log before", False, False)
+    assert (outside.read_text(), ignored.read_text(), made.read_text()) == ("after", "log after", "new")
+
+
+async def test_files_of_a_patch_are_covered_wherever_they_are(scene: Scene) -> None:
+    scene.rounds._workspace = scene.workspace
+    (scene.workspace / ".gitignore").write_text("*.log\n")
+    (scene.workspace / "x.log").write_text("before")
+    scene.action = lambda: (scene.workspace / "x.log").write_text("after")
+    await scene.session.user_message(user("go"), turn_id="t", text="go")
+    patch = "*** Begin Patch\\n*** Update File: x.log\\n@@\\n-before\\n+after\\n*** End Patch"
+    call = ToolCall(call_id="c", name="patch", arguments_json=f'{{"patch": "{patch}"}}')
+    await scene.rounds.run([call], turn_id="t", round_index=0)
+
+    await scene.rewind.undo()
+
+    assert (scene.workspace / "x.log").read_text() == "before"
