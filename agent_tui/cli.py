@@ -274,6 +274,29 @@ def root_command(drawn: "InstantPrompt | None" = None) -> "click.Command":
     @click.option(
         "--add-dir", "add_dirs", multiple=True, type=click.Path(path_type=Path), help="One more directory."
     )
+    @click.option(
+        "-f",
+        "--file",
+        "files",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Attach a file to PROMPT.",
+    )
+    @click.option(
+        "-i",
+        "--image",
+        "images",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Attach an image to PROMPT.",
+    )
+    @click.option(
+        "--sandbox", type=click.Choice(["auto", "off"]), default=None, help="How commands are confined."
+    )
+    @click.option("--settings", metavar="FILE|JSON", default="", help="More settings for this run.")
+    @click.option(
+        "--config", metavar="KEY=VALUE", multiple=True, help="One setting for this run; may be repeated."
+    )
     @click.option("--theme", default="", help="The theme for this run.")
     @click.option(
         "--screen-reader", is_flag=True, help="Plain lines with labels and numbered choices; no full screen."

@@ -39,7 +39,12 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
 
     async def load_core() -> "Core":
         assemble = await asyncio.to_thread(_import_assemble)
-        return await assemble(options, workspace, with_screen=True)
+        core = await assemble(options, workspace, with_screen=True)
+        if options.files or options.images:
+            from agent_tui.run.named_files import named_in
+
+            app.attach(await named_in(core, options))
+        return core
 
     paths = user_paths()
     preferences = Preferences(paths)
@@ -138,11 +143,14 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
             if core.rescued:
                 output.say(core.rescued)
 
+    from agent_tui.run.named_files import named_in
+
     async def answer(core: "Core") -> int:
         if streams:
             return await _run_stream(core, output, workspace, prompt)
         if prompt:
-            return int(await run_print(core, prompt, output=output, approver=approver))
+            text = " ".join(filter(None, (prompt, await named_in(core, options))))
+            return int(await run_print(core, text, output=output, approver=approver))
         if not core.waits:
             await core.aclose()
             raise UsageError("no prompt, and nothing in this session waits for an approval")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_tui.run.given_settings import settings_given
+
 PROVIDERS = (
     "anthropic",
     "bedrock",
@@ -74,6 +76,11 @@ class RunOptions:
     trust: bool = False
     mcp_config: tuple[str, ...] = ()
     strict_mcp_config: bool = False
+    files: tuple[Path, ...] = ()
+    images: tuple[Path, ...] = ()
+    sandbox: str | None = None
+    settings: str = ""
+    config: tuple[str, ...] = ()
 
     @classmethod
     def from_flags(cls, given: Mapping[str, Any]) -> "RunOptions":
@@ -110,6 +117,7 @@ class RunOptions:
         for key, variable in _ENVIRONMENT.items():
             if environment.get(variable):
                 found[key] = (variable, environment[variable])
+        found.update(settings_given(self.settings, self.config))
         provider, _, model = (
             self.model.partition(":") if self.model.partition(":")[0] in PROVIDERS else ("", "", self.model)
         )
@@ -120,6 +128,7 @@ class RunOptions:
             "model.effort": ("--effort", self.effort),
             "model.fallback": ("--fallback-model", _names(self.fallback_model)),
             "permissions.mode": ("--permission-mode", self.permission_mode),
+            "sandbox.mode": ("--sandbox", self.sandbox),
             "ui.theme": ("--theme", self.theme),
             "limits.max_rounds": ("--max-turns", self.max_turns),
             "limits.max_budget_usd": ("--max-budget-usd", self.max_budget_usd),

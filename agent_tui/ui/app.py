@@ -114,7 +114,13 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
             has_focus=lambda: self.app_focus,
             progress=Progress(is_shown=self.settings.progress, send=self._send_to_terminal),
         )
-        self.presses = Presses(self, typing_s=self.settings.typing_s)
+        self.presses = Presses(
+            self.settings.clock,
+            later=self.set_timer,
+            has_draft=lambda: bool(self.prompt.text),
+            ask_again=lambda key: self.status.show_hint(f"Press {spell(key)} again to quit" if key else ""),
+            typing_s=self.settings.typing_s,
+        )
         self.focused_at = float("-inf")
         self._link: Link | None = None
         self.crash_message = ""
@@ -205,6 +211,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     async def _welcome(self, backend: Backend) -> None:
         self.completion.use_files(FileIndex(backend.workspace))
+        self.completion.use_resources(backend.mcp.resources)
         self.prompt.past.load(backend.prompt_history())
         blocks = await backend.replay()
         self.transcript.load([*blocks, *self._own_blocks()])
@@ -354,6 +361,13 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Send what was written."""
         self.actions.submit(event.text, after_turn=event.after_turn)
 
+    def attach(self, mentions: str) -> None:
+        """Put mentions behind the first prompt, or into the draft when there is none."""
+        if self._initial_prompt:
+            self._initial_prompt += f" {mentions}"
+        else:
+            self.prompt.insert_text(f"{mentions} ")
+
     def on_prompt_path_pasted(self, event: Prompt.PathPasted) -> None:
         """Attach the image whose path was pasted."""
         self.actions.attach_image(event.path, event.pasted)
@@ -369,34 +383,6 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
     def on_transcript_open_full(self, event: Transcript.OpenFull) -> None:
         """Show the whole of a result that was cut."""
         self.actions.open_full(event.call_id)
-
-    def now(self) -> float:
-        """Give the time that presses are judged by."""
-        return self.settings.clock()
-
-    def later(self, seconds: float, then: Callable[[], None]) -> None:
-        """Call `then` after a while."""
-        self.set_timer(seconds, then)
-
-    def has_draft(self) -> bool:
-        """Tell whether something is written and not sent."""
-        return bool(self.prompt.text)
-
-    def ask_again(self, key: str) -> None:
-        """Say that this key quits when it is pressed again."""
-        self.status.show_hint(f"Press {spell(key)} again to quit" if key else "")
-
-    def copy_to_clipboard(self, text: str) -> None:
-        """Put a text into the clipboard: by the terminal at once, by tmux and the desktop's program beside it."""
-        from agent_tui.ui.clipboard import Clipboard  # not before the first paint
-
-        self._clipboard = text
-        clipboard = Clipboard(self._send_to_terminal)
-        clipboard.put(text)
-        if not self.is_headless and not self.is_web and clipboard.commands():
-            self.run_worker(
-                lambda: asyncio.to_thread(clipboard.hand_over, text), group="copy", exit_on_error=False
-            )
 
     def _send_to_terminal(self, sequence: str) -> None:
         if self._driver is not None and not self.is_headless:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 TWICE_S = 2.0
 
 
-class PressHost(Protocol):
-    """What judging presses needs of the program. Times are seconds that never go back."""
-
-    def now(self) -> float: ...
-
-    def later(self, seconds: float, then: Callable[[], None]) -> None: ...
-
-    def has_draft(self) -> bool: ...
-
-    def ask_again(self, key: str) -> None:
-        """Say that this key quits when it is pressed again; "" takes that back."""
-        ...
-
-
 class Presses:
-    """Remembers the last presses. `typing_s` is how long after a key somebody still counts as writing."""
+    """Remembers the last presses. Times are seconds that never go back.
 
-    def __init__(self, host: PressHost, *, typing_s: float) -> None:
-        self._host = host
+    `later` calls something after a while, `has_draft` tells whether something is written and not sent, `ask_again` says
+    that a key quits when it is pressed again and takes that back for "". `typing_s` is how long after a key somebody
+    still counts as writing.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        later: Callable[[float, Callable[[], None]], object],
+        has_draft: Callable[[], bool],
+        ask_again: Callable[[str], None],
+        typing_s: float,
+    ) -> None:
+        self._now = clock
+        self._later = later
+        self._has_draft = has_draft
+        self._ask_again = ask_again
         self._typing_s = typing_s
         self._armed_by = ""
         self._last_key_at = 0.0
@@ -35,7 +36,7 @@ class Presses:
 
     def saw(self, key: str) -> None:
         """Note a press: any key but a repeat of the same one takes back "press again to quit"."""
-        self._last_key_at = self._host.now()
+        self._last_key_at = self._now()
         self._last_key = key
         if self._armed_by and key != self._armed_by:
             self.disarm()
@@ -46,26 +47,26 @@ class Presses:
         if self._armed_by and self._armed_by == key:
             return True
         self._armed_by = key
-        self._host.ask_again(key)
-        self._host.later(TWICE_S, self.disarm)
+        self._ask_again(key)
+        self._later(TWICE_S, self.disarm)
         return False
 
     def disarm(self) -> None:
         """Forget the first press of a key that quits when pressed twice."""
         if self._armed_by:
             self._armed_by = ""
-            self._host.ask_again("")
+            self._ask_again("")
 
     def escape_twice(self) -> bool:
         """Tell whether Esc was pressed shortly before."""
-        now = self._host.now()
+        now = self._now()
         twice = now - self._last_escape_at < TWICE_S
         self._last_escape_at = float("-inf") if twice else now
         return twice
 
     def is_typing(self) -> bool:
         """Tell whether the person is in the middle of writing."""
-        return self._host.now() - self._last_key_at < self._typing_s and self._host.has_draft()
+        return self._now() - self._last_key_at < self._typing_s and self._has_draft()
 
     def when_typing_stops(self, then: Callable[[], None]) -> None:
         """Call `then` once no key came for a while."""
@@ -76,5 +77,5 @@ class Presses:
             else:
                 then()
 
-        passed = self._host.now() - self._last_key_at
-        self._host.later(max(0.05, self._typing_s - passed), look)
+        passed = self._now() - self._last_key_at
+        self._later(max(0.05, self._typing_s - passed), look)
