@@ -1,0 +1,5 @@
+from agent_tui.protocol.permissions import (
+    PermissionKind,
+)
+
+READ, WRITE, EXECUTE, NETWORK, TOOL = PermissionKind
