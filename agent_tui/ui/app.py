@@ -36,6 +36,7 @@ from agent_tui.ui.presses import Presses
 from agent_tui.ui.progress import Progress
 from agent_tui.ui.render.rowdiff import RowDiffApp
 from agent_tui.ui.render.safe import install
+from agent_tui.ui.render.uncoloured import without_greys
 from agent_tui.ui.render.warm import warm
 from agent_tui.ui.settings import UiSettings
 from agent_tui.ui.terminal_driver import TakesOver, TerminalDriver
@@ -85,6 +86,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.drawn = drawn
         super().__init__(driver_class=driver or TerminalDriver)
         install()
+        self._filters = without_greys(self._filters)
         self.settings = settings or UiSettings()
         self.diffs_rows = self.settings.row_diff
         self.collector = Collector(self.settings.clock)
