@@ -90,8 +90,3 @@ async def open_core(
         yield world
     finally:
         await core.aclose()
-
-
-def shell(lines: Sequence[str]) -> str:
-    """Give a TOML literal of a shell text."""
-    return json.dumps("\n".join(lines))
