@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -153,10 +153,12 @@ class SessionServers:
     async def prompts(self) -> Sequence[PromptView]:
         return await self._prompts.get(self._servers.offered())
 
-    async def suggestions(self, prompt: PromptView, argument: str, typed: str) -> Sequence[str]:
+    async def suggestions(
+        self, prompt: PromptView, argument: str, typed: str, given: Mapping[str, str]
+    ) -> Sequence[str]:
         try:
             async with asyncio.timeout(LIST_S):
-                return await self._servers.complete(prompt.server, prompt.prompt, argument, typed)
+                return await self._servers.complete(prompt.server, prompt.prompt, argument, typed, given)
         except (ToolError, TimeoutError):
             return ()
 

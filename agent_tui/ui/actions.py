@@ -13,6 +13,7 @@ from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
 from agent_tui.ui.greeting import greet
 from agent_tui.ui.key_actions import KeyActions
+from agent_tui.ui.mcp_prompts import PromptDesk
 from agent_tui.ui.outside_editor import edit_outside, open_outside
 from agent_tui.ui.own_commands import OwnCommandDesk
 from agent_tui.ui.picture import picture_of
@@ -21,6 +22,9 @@ from agent_tui.ui.screens.changes import ChangesScreen
 from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.help import Help
+from agent_tui.ui.screens.mcp.changed import ChangedScreen
+from agent_tui.ui.screens.mcp.panel import ServersScreen
+from agent_tui.ui.screens.mcp.sign_in import SignInScreen
 from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.rules import RulesScreen
 from agent_tui.ui.screens.secret import SecretScreen
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from agent_tui.ui.keymap import Keymap
     from agent_tui.ui.presets import Preset
     from agent_tui.ui.series import Series
+    from agent_tui.ui.servers import ChangedView
     from agent_tui.ui.talk import DraftView
 
 T = TypeVar("T")
@@ -147,6 +152,20 @@ class AppActions:
         """Show what a trusted project runs."""
         self.notice("info", f"You trust this project's configuration. It brings:\n{trust_text(view.lines)}")
 
+    async def show_servers(self) -> None:
+        """Open the panel of MCP servers."""
+        await self.ask_screen(ServersScreen(self._app.keys, self.backend.mcp, self._app.palette))
+
+    async def sign_in(self, name: str) -> None:
+        """Sign in to an MCP server."""
+        if said := await self.ask_screen(SignInScreen(self._app.keys, self.backend.mcp, name)):
+            self.notice("info", said)
+
+    async def ask_changed(self, name: str, changed: Sequence[ChangedView]) -> bool:
+        """Ask whether changed tools of an MCP server count."""
+        screen = ChangedScreen(self._app.keys, name, changed, self._app.palette)
+        return bool(await self.ask_screen(screen))
+
     async def show_settings(self, page: str) -> None:
         """Open the settings screen."""
         await self.ask_screen(settings_screen(self._app, self.backend.house.settings, page))
@@ -229,6 +248,8 @@ class AppActions:
     def ready(self) -> None:
         """Do what waited for the core: ask about what the project brings, run early shell lines."""
         self.work(self._meet())
+        prompts = PromptDesk(self._app.registry, self.backend.mcp, joined=self._app.completion.refresh_offers)
+        self.work(prompts.follow(), group="prompts")
         self.shell.ready()
 
     async def _meet(self) -> None:

@@ -138,6 +138,14 @@ ACTIONS: dict[str, dict[str, str]] = {
         "previous_question": "previous question",
         "next_question": "next question",
     },
+    "servers": {
+        "reconnect": "start a server anew",
+        "switch": "switch a server on or off",
+        "login": "sign in to a server",
+        "logout": "forget the sign-in to a server",
+        "accept": "look at changed tools, accept them",
+        "reload": "read the settings anew",
+    },
     "rules": {
         "session": "make a decision last for this session",
         "project": "make a decision last for this project",
@@ -367,6 +375,14 @@ DEFAULTS: dict[str, dict[str, str]] = {
         "tab": "own_words",
         "left": "previous_question",
         "right": "next_question",
+    },
+    "servers": {
+        "r": "reconnect",
+        "e": "switch",
+        "l": "login",
+        "o": "logout",
+        "a": "accept",
+        "u": "reload",
     },
     "rules": {
         "s": "session",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -119,8 +119,10 @@ class ServerDesk(Protocol):
         """List the prompts of the servers that run."""
         ...
 
-    async def suggestions(self, prompt: PromptView, argument: str, typed: str) -> Sequence[str]:
-        """Ask the server for values of an argument; none when it has none."""
+    async def suggestions(
+        self, prompt: PromptView, argument: str, typed: str, given: Mapping[str, str]
+    ) -> Sequence[str]:
+        """Ask the server for values of an argument, `given` the others; none when it has none."""
         ...
 
     async def run_prompt(self, prompt: PromptView, values: dict[str, str], shown: str) -> TurnResult:

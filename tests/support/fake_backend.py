@@ -46,6 +46,7 @@ from agent_tui.ui.past import MoveView, PointView
 from agent_tui.ui.rulings import DecisionView, LastingScope
 from agent_tui.ui.talk import DraftView, ShareView
 from tests.support.fake_extensions import FakeExtensions
+from tests.support.fake_mcp import FakeServerDesk
 from tests.support.fake_own_commands import FakeOwnCommands
 
 Step = Callable[["FakeBackend"], Awaitable[None]]
@@ -350,6 +351,7 @@ class FakeBackend:
         self.rulings = FakeRulings()
         self.extensions = FakeExtensions()
         self.own = FakeOwnCommands(self.run_turn)
+        self.mcp = FakeServerDesk(self.run_turn)
         self.waits = False
         self.rule_views: list[RuleView] = []
         self.session_views: list[SessionView] = []

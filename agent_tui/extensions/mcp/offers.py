@@ -1,5 +1,6 @@
 """What servers offer besides tools: resources and prompts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -129,7 +130,9 @@ async def prompt_text(server: Server, name: str, arguments: dict[str, str]) -> s
     return _cut("\n\n".join(text for text in texts if text))
 
 
-async def completions(server: Server, prompt: str, argument: str, typed: str) -> list[str]:
+async def completions(
+    server: Server, prompt: str, argument: str, typed: str, given: Mapping[str, str]
+) -> list[str]:
     """Ask for values of a prompt's argument; none when the server has none. Raises like `resources_of`."""
     async with server.session() as (connection, _):
         try:
@@ -138,6 +141,7 @@ async def completions(server: Server, prompt: str, argument: str, typed: str) ->
                 {
                     "ref": {"type": "ref/prompt", "name": prompt},
                     "argument": {"name": argument, "value": typed},
+                    "context": {"arguments": {**given}},
                 },
             )
         except RequestFailed:

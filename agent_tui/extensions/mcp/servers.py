@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -309,10 +309,12 @@ class Servers:
         """Give the text of a prompt, for `/mcp__server__prompt`. Raises ToolError."""
         return await self._ask(self._server(name), lambda server: prompt_text(server, prompt, arguments))
 
-    async def complete(self, name: str, prompt: str, argument: str, typed: str) -> list[str]:
-        """Ask for values of a prompt's argument. Raises ToolError."""
+    async def complete(
+        self, name: str, prompt: str, argument: str, typed: str, given: Mapping[str, str]
+    ) -> list[str]:
+        """Ask for values of a prompt's argument, `given` the others. Raises ToolError."""
         return await self._ask(
-            self._server(name), lambda server: completions(server, prompt, argument, typed)
+            self._server(name), lambda server: completions(server, prompt, argument, typed, given)
         )
 
     async def _of_all(self, question: Callable[[Server], Awaitable[list[T]]]) -> list[T]:

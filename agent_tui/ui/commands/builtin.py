@@ -11,6 +11,7 @@ from agent_tui.ui.commands.bench import bench_commands
 from agent_tui.ui.commands.copying import copy_commands
 from agent_tui.ui.commands.house import house_commands
 from agent_tui.ui.commands.keeping import keeping_commands
+from agent_tui.ui.commands.mcp import mcp_commands
 from agent_tui.ui.commands.papers import paper_commands
 from agent_tui.ui.commands.past import past_commands
 from agent_tui.ui.commands.plugged import extension_commands
@@ -204,6 +205,7 @@ def builtin_commands() -> list[Command]:
         ),
         *settings_commands(),
         *house_commands(),
+        *mcp_commands(),
         *extension_commands(),
         Command("tools", "the tools the model can call", _tools, while_busy=True),
         Command("status", "model, mode, session, sandbox", _status, while_busy=True),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_tui.ui.presets import Preset
     from agent_tui.ui.screens.picker import Choice
     from agent_tui.ui.series import Series
+    from agent_tui.ui.servers import ChangedView
     from agent_tui.ui.talk import DraftView
 
 Level = Literal["info", "warning", "error"]
@@ -125,6 +126,18 @@ class CommandHost(Protocol):
 
     async def show_changes(self, scope: Scope) -> None:
         """Show what changed in the files; what is written about it goes to the model."""
+        ...
+
+    async def show_servers(self) -> None:
+        """Show the MCP servers until they are closed."""
+        ...
+
+    async def sign_in(self, name: str) -> None:
+        """Let the person sign in to an MCP server, and say how it ended."""
+        ...
+
+    async def ask_changed(self, name: str, changed: Sequence[ChangedView]) -> bool:
+        """Show how a server describes its tools now and ask whether that counts."""
         ...
 
     async def reload(self) -> None:

@@ -18,7 +18,10 @@ from agent_tui.ui.linear.choosing import choose
 from agent_tui.ui.linear.lines import Lines
 from agent_tui.ui.linear.plain_parts import PlainParts
 from agent_tui.ui.linear.speaker import Speaker, block_text
+from agent_tui.ui.mcp_prompts import PromptDesk
 from agent_tui.ui.own_commands import OwnCommandDesk
+from agent_tui.ui.render.safe import clean_line
+from agent_tui.ui.screens.mcp.text import report
 from agent_tui.ui.screens.picker import Choice
 from agent_tui.ui.screens.sessions import session_choice
 from agent_tui.ui.screens.trust import trust_text
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from agent_tui.ui.changes import Scope
     from agent_tui.ui.house import TrustView
     from agent_tui.ui.series import Series
+    from agent_tui.ui.servers import ChangedView
     from agent_tui.ui.talk import DraftView
 
 CYCLE: tuple[ModeName, ...] = ("default", "accept-edits", "plan")
@@ -56,6 +60,7 @@ class LinearHost(PlainParts):
         self._driver, self._backend = driver, backend
         self._leave, self._work = leave, work
         self._own: OwnCommandDesk | None = None
+        self._prompts: PromptDesk | None = None
 
     @property
     def backend(self) -> Backend:
@@ -109,6 +114,25 @@ class LinearHost(PlainParts):
     def show_trusted(self, view: TrustView) -> None:
         self._lines.say(f"You trust this project's configuration. It brings:\n{trust_text(view.lines)}")
 
+    async def show_servers(self) -> None:
+        self._lines.say(report(self.backend.mcp.servers()))
+        await self.refresh_commands()
+
+    async def sign_in(self, name: str) -> None:
+        def show(url: str, opened: bool) -> None:
+            where = "Its page was opened in your browser" if opened else "Open this address and sign in there"
+            self._lines.say(f"{where}:\n{clean_line(url)}")
+
+        async def pasted() -> str | None:
+            return None
+
+        self._lines.say(await self.backend.mcp.login(name, show=show, pasted=pasted))
+
+    async def ask_changed(self, name: str, changed: Sequence[ChangedView]) -> bool:
+        for change in changed:
+            self._lines.say(f"{name} describes {change.tool} differently:\n{change.diff}")
+        return await self.confirm("Accept what stands here?", "", danger=True)
+
     async def show_settings(self, page: str) -> None:
         view = await self.backend.house.settings.look()
         if page != "problems":
@@ -140,6 +164,9 @@ class LinearHost(PlainParts):
     async def refresh_commands(self) -> None:
         if self._own is None:
             self._own = OwnCommandDesk(self._registry, self.backend.own)
+        if self._prompts is None:
+            self._prompts = PromptDesk(self._registry, self.backend.mcp, joined=lambda: None)
+        await self._prompts.look()
         for text in await self._own.refresh():
             self.notice("warning", text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,12 +12,15 @@ from textual.content import Content
 from agent_tui.ui.commands.fuzzy import Match, rank
 from agent_tui.ui.commands.registry import Command, CommandHost, Registry
 from agent_tui.ui.files import FileIndex
-from agent_tui.ui.look import matched
+from agent_tui.ui.look import matched, spans
+from agent_tui.ui.render.safe import clean_line
+from agent_tui.ui.servers import ResourceView
 from agent_tui.ui.widgets.prompt import Prompt
 from agent_tui.ui.widgets.rows import Rows
 
 Kind = Literal["command", "argument", "file"]
 
+_RESOURCES = 20
 _FILE = re.compile(r"(?:^|(?<=\s))@(\"[^\"]*|[^\s@#\"]*)$")
 
 
@@ -74,6 +77,7 @@ class Completion(Rows):
         self._registry = registry
         self._host = host
         self._files: FileIndex | None = None
+        self._resources: Callable[[], Awaitable[Sequence[ResourceView]]] = _nothing
         self._items: list[Item] = []
         self._wanted: Wanted | None = None
         self._dismissed = ""
@@ -87,6 +91,10 @@ class Completion(Rows):
     def use_files(self, index: FileIndex) -> None:
         """Say which files `@` means."""
         self._files = index
+
+    def use_resources(self, resources: Callable[[], Awaitable[Sequence[ResourceView]]]) -> None:
+        """Say what `@server:uri` may mean."""
+        self._resources = resources
 
     def close(self) -> None:
         """Hide the list until the text changes."""
@@ -113,7 +121,7 @@ class Completion(Rows):
         if asked is None:
             self.close()
         elif asked.kind == "command":
-            self._offer(_command_items(self._registry().matches(asked.query)))
+            self._offer(_command_items(self._registry().matches(asked.query), self._prompt.screen.size.width))
         else:
             self.run_worker(self._load(asked), group="completion", exclusive=True)
 
@@ -124,10 +132,21 @@ class Completion(Rows):
         elif self._files is not None:
             self._files.refresh(self.refresh_offers)
             items = [_file_item(match) for match in await self._files.search(asked.query)]
+            if self._wanted == asked:
+                self._offer(items)  # servers may take a while
+            items = await self._with_resources(asked.query, items)
         else:
             items = []
         if self._wanted == asked:
             self._offer(items)
+
+    async def _with_resources(self, query: str, items: list[Item]) -> list[Item]:
+        """Add what servers have: first when a server is named, else behind the files."""
+        found = await self._resources()
+        ranked = rank(query, found, lambda resource: resource.mention)
+        offers = [_resource_item(match) for match in ranked[:_RESOURCES]]
+        named = any(query and resource.mention.startswith(query) for resource in found)
+        return [*offers, *items] if named else [*items, *offers]
 
     def _offer(self, items: Sequence[Item]) -> None:
         self._items = list(items)
@@ -182,9 +201,9 @@ _WIDEST_COMMAND = 34
 """Cells of the first column: what a command does is worth more than all of its arguments."""
 
 
-def _command_items(matches: Sequence[Match[Command]]) -> list[Item]:
+def _command_items(matches: Sequence[Match[Command]], room: int) -> list[Item]:
     width = max((len(match.item.name) + len(match.item.usage) for match in matches), default=0) + 4
-    width = min(width, _WIDEST_COMMAND)
+    width = min(width, _WIDEST_COMMAND, max(16, room // 2))
     return [_command_item(match, width) for match in matches]
 
 
@@ -200,6 +219,19 @@ def _command_item(match: Match[Command], width: int) -> Item:
 
 def _argument_item(match: Match[str]) -> Item:
     return Item(match.item, matched(match.item, match.positions), sends=True)
+
+
+async def _nothing() -> Sequence[ResourceView]:
+    return ()
+
+
+def _resource_item(match: Match[ResourceView]) -> Item:
+    resource = match.item
+    mention = resource.mention.partition("{")[0] if resource.is_template else resource.mention
+    end = "" if resource.is_template else " "
+    insert = f'@"{mention}"{end}' if set(mention) & set(' "#') and end else f"@{mention}{end}"
+    row = matched(clean_line(resource.mention), match.positions)
+    return Item(insert, spans(row, (f"  {clean_line(resource.name)}", "$muted")))
 
 
 def _file_item(match: Match[str]) -> Item:

@@ -1,0 +1,1 @@
+"""Screens about MCP servers: the panel, signing in, accepting changed tools."""
