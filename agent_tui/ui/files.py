@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agent_tui.ui.commands.fuzzy import Match, fuzzy
+from agent_tui.ui.git_index import tracked_paths
 
 FILE_LIMIT = 50_000
 WALK_LIMIT_S = 5.0
@@ -83,7 +84,7 @@ def _matches(query: str, paths: Sequence[str]) -> Iterator[Match[str]]:
 
 
 def walk(root: Path, *, limit: int = FILE_LIMIT, limit_s: float = WALK_LIMIT_S) -> list[str]:
-    """List files and folders below `root`, shallow ones first, without what ignore files name.
+    """List files and folders below `root`, shallow ones first, without what ignore files name but git does not track.
 
     Links to folders are not followed, unreadable folders are skipped, and the walk ends at `limit` paths or after
     `limit_s` seconds with what it has.
@@ -105,7 +106,13 @@ def walk(root: Path, *, limit: int = FILE_LIMIT, limit_s: float = WALK_LIMIT_S) 
             if len(found) >= limit or time.monotonic() >= end:
                 break
         level = below
-    return found[:limit]
+    return [*found, *_tracked_beside(root, found)][:limit]
+
+
+def _tracked_beside(root: Path, found: Sequence[str]) -> list[str]:
+    """List what git tracks although an ignore file names it."""
+    known = frozenset(found)
+    return [path for path in tracked_paths(root) if path not in known and (root / path).is_file()]
 
 
 def _entries(folder: Path) -> list[tuple[str, bool]]:
@@ -121,11 +128,19 @@ def _entries(folder: Path) -> list[tuple[str, bool]]:
 
 
 def _ignore_rules(root: Path, folder: str) -> list[Ignored]:
-    try:
-        text = (root / folder / ".gitignore").read_text(encoding="utf-8", errors="replace")
-    except OSError:
+    text = _text(root / folder / ".gitignore")
+    if not folder:
+        text += "\n" + _text(root / ".git" / "info" / "exclude")
+    if not text.strip():
         return []
     from pathspec import GitIgnoreSpec  # 12 ms, only when the first @ is typed
 
     spec = GitIgnoreSpec.from_lines(text.splitlines())
     return [lambda path: spec.match_file(path.removeprefix(folder))]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

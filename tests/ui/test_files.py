@@ -1,10 +1,13 @@
 import asyncio
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from agent_tui.ui.files import FileIndex, walk
+from agent_tui.ui.git_index import tracked_paths
 
 
 @pytest.fixture
@@ -66,3 +69,35 @@ async def test_the_index_is_filled_beside_the_event_loop_and_ranks_names_first(t
     found = [match.item for match in await index.search("app")]
     assert found[0] == "src/app.py"
     assert [match.item for match in await index.search("", limit=2)] == [".gitignore", "docs/"]
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True)
+
+
+def test_what_git_tracks_is_listed_although_it_is_ignored(tree: Path) -> None:
+    shutil.rmtree(tree / ".git")
+    git(tree, "init", "-q")
+    git(tree, "add", "-f", "a.log", "src/app.py")
+    (tree / ".git" / "info" / "exclude").write_text("docs/\n")
+
+    found = walk(tree)
+
+    assert "a.log" in found
+    assert "docs/" not in found
+    assert found.count("src/app.py") == 1
+    assert tracked_paths(tree / "src") == ["app.py"]
+
+
+def test_an_index_that_is_broken_gives_what_can_be_read(tree: Path) -> None:
+    shutil.rmtree(tree / ".git")
+    git(tree, "init", "-q")
+    git(tree, "add", "-f", "a.log", "src/app.py")
+    index = tree / ".git" / "index"
+    whole = index.read_bytes()
+
+    for size in (0, 5, 13, 80, len(whole) // 2):
+        index.write_bytes(whole[:size])
+        assert len(tracked_paths(tree)) <= 2
+    index.write_bytes(b"DIRC" + (4).to_bytes(4, "big") + whole[8:])
+    assert tracked_paths(tree) == []
