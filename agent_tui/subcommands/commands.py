@@ -8,6 +8,7 @@ import click
 
 from agent_tui.run.options import RunOptions
 from agent_tui.subcommands.acp import acp
+from agent_tui.subcommands.batch import batch
 
 DIRECTORY = click.option("-C", "--cd", "--cwd", "directory", type=click.Path(path_type=Path), default=None)
 
@@ -209,6 +210,7 @@ COMMANDS: dict[str, click.Command] = {
     "serve": serve,
     "completion": completion,
     "acp": acp,
+    "batch": batch,
 }
 
 

@@ -221,6 +221,15 @@ async def start_command(
     return Command(supervisor, sink, directory_r)
 
 
+async def start_program(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], sink: Sink) -> Command:
+    """Start a program of our own as it is, supervised like a command: it ends with this one. Raises OSError."""
+
+    def prepare(keep: tuple[int, ...]) -> Launch:
+        return Launch(argv=tuple(argv), env=dict(env), cwd=cwd, pass_fds=keep)
+
+    return await start_command(prepare, sink)
+
+
 def _prepared(prepare: Callable[[tuple[int, ...]], Launch], keep: tuple[int, ...]) -> Launch:
     """Prepare the launch while number 9 is taken here, so that no descriptor of the sandbox gets it."""
     taken = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
