@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import TextArea
 
+from agent_tui.ui.bindings import ACTIONS
 from agent_tui.ui.commands.registry import Registry
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.look import spans
@@ -22,7 +23,7 @@ _FRAME_CELLS = 6  # border, padding, scrollbar and the cursor's bar
 _KEY_CELLS = 36
 _NARROW_CELLS = 74
 
-TITLES = {
+_NAMED = {
     "prompt": "Writing",
     "edit": "Editing text",
     "global": "Everywhere",
@@ -37,6 +38,7 @@ TITLES = {
     "confirm": "Yes or no",
     "field": "Text fields",
 }
+TITLES = {**_NAMED, **{context: context.capitalize() for context in ACTIONS if context not in _NAMED}}
 """The contexts of the keymap as the sheet calls them, in its order."""
 
 
