@@ -19,6 +19,7 @@ from agent_tui.ui.widgets.prompt import Prompt
 from agent_tui.ui.widgets.status import StatusLine
 from agent_tui.ui.widgets.todos import TodoView
 
+_LOW = 18
 _SHORT = 10
 _TINY = 5
 
@@ -56,5 +57,6 @@ class MainScreen(Screen[None], inherit_bindings=False):
 
     def on_resize(self) -> None:
         """Leave frames and the status line out where there is no room."""
+        self.set_class(self.size.height < _LOW, "-low")
         self.set_class(self.size.height < _SHORT, "-short")
         self.set_class(self.size.height < _TINY, "-tiny")

@@ -18,6 +18,10 @@ from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.widgets.editor import Editor, Field
 from agent_tui.ui.widgets.rows import Rows
 
+_WIDTH = 84
+_FRAME_CELLS = 8  # border, padding, scrollbar, the cursor's bar and the mark
+_LEAST_DETAIL = 8
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -170,16 +174,20 @@ class Picker(Dialog[str | None]):
         self._shown = [*(match.item for match in matches), *others]
         width = max((Content(choice.label).cell_length for choice in self._shown), default=0)
         width = min(width, 40) + 2
-        rows = [_row(match.item, match.positions, width) for match in matches]
-        rows += [_row(choice, (), width) for choice in others]
+        room = min(_WIDTH, self.program.size.width) - _FRAME_CELLS
+        tells = room - width >= _LEAST_DETAIL
+        rows = [_row(match.item, match.positions, width, tells=tells) for match in matches]
+        rows += [_row(choice, (), width, tells=tells) for choice in others]
         self._rows.set_rows(rows, cursor=cursor)
         self._none.display = not rows
         if query and rows and self._preview is not None:
             self._preview(self._shown[0].key)
 
 
-def _row(choice: Choice, positions: Sequence[int], width: int) -> Content:
+def _row(choice: Choice, positions: Sequence[int], width: int, *, tells: bool) -> Content:
     mark = Content.styled("• ", "$accent") if choice.current else Content("  ")
     label = matched(choice.label, positions)
+    if not tells:
+        return spans(mark, label)
     gap = " " * max(2, width - label.cell_length)
     return spans(mark, label, gap, (clean_line(choice.detail), "$muted"))

@@ -33,6 +33,9 @@ class TrustScreen(Dialog[bool]):
         & .why { height: auto; margin: 1 0; }
         & Transcript { height: 1fr; min-height: 3; }
         & Rows { height: 2; margin: 1 0; }
+        &.-low .why { margin: 0; max-height: 3; }
+        &.-low Rows { margin: 0; }
+        &.-low Transcript { min-height: 1; }
     }
     """
 
@@ -75,6 +78,10 @@ class TrustScreen(Dialog[bool]):
             self.finish(False)
         elif press.action and press.action != "yes":
             self.act(press.action)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Keep the answers in sight where there is little room."""
+        self.set_class(event.size.height < 18, "-low")
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""

@@ -40,6 +40,7 @@ class Welcome(Dialog[Wish]):
         & Rows { height: 5; margin-bottom: 1; }
         &.-low .facts { margin: 0; }
         &.-low Rows { margin-bottom: 0; }
+        &.-lowest .facts { display: none; }
     }
     """
 
@@ -82,6 +83,7 @@ class Welcome(Dialog[Wish]):
     def on_resize(self, event: events.Resize) -> None:
         """Leave blank lines out where there is little room."""
         self.set_class(event.size.height < 18, "-low")
+        self.set_class(event.size.height < 16 and event.size.width < 80, "-lowest")
 
     def take_key(self, event: events.Key) -> None:
         """Pass on what is typed."""

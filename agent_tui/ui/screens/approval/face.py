@@ -162,6 +162,7 @@ class Face(Vertical):
     def show_field(self, on: bool) -> None:
         """Show the field in the place of the keys, which do nothing while somebody writes."""
         self.field.display, self.hints.display = on, not on
+        self.screen.set_class(on, "-writing")
 
     def say(self, text: str) -> None:
         """Show a sentence above the keys; "" takes it away."""

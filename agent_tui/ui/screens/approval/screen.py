@@ -31,6 +31,7 @@ from agent_tui.ui.widgets.rows import Rows
 
 _GROUPINGS = ("", "permission", "tool", "file", "agent")
 _STACK_WIDTH = 80
+_LOW_HEIGHT = 18
 
 
 class ApprovalControl(Protocol):
@@ -162,6 +163,7 @@ class ApprovalScreen(Dialog[None]):
         size, single = self.program.size, self._is_single
         self.set_class(size.width < _STACK_WIDTH, "-stacked")
         self.set_class(size.height < TINY_HEIGHT, "-tiny")
+        self.set_class(size.height < _LOW_HEIGHT, "-low")
         self.set_class(single, "-single")
         self.set_class(self._full, "-full")
         self._face.fit(size, single=single, whole=self._full)

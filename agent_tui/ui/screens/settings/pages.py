@@ -22,6 +22,14 @@ _TITLES = {
     "project-private": "Private",
     PROBLEMS: "Problems",
 }
+_SHORT_TITLES = {
+    IN_FORCE: "All",
+    "user": "User",
+    "project": "Proj",
+    "project-private": "Priv",
+    PROBLEMS: "Faults",
+}
+_BAR_CELLS = 56
 _KEY_CELLS = 26
 _VALUE_CELLS = 22
 NARROW_CELLS = 70
@@ -40,17 +48,18 @@ def scope_of(page: str) -> SettingScope | None:
     return next((scope for scope in SCOPES if scope == page), None)
 
 
-def bar(current: str, view: SettingsView) -> Content:
-    """Give the line of page names, the open one picked out."""
+def bar(current: str, view: SettingsView, width: int) -> Content:
+    """Give the line of page names, the open one picked out; short names where `width` is small."""
     parts: list[tuple[str, str] | str] = []
+    titles = _TITLES if width >= _BAR_CELLS else _SHORT_TITLES
     for page in PAGES:
-        title = _TITLES[page]
+        title = titles[page]
         if page == PROBLEMS and view.problems:
             title = f"{title} ({len(view.problems)})"
         style = "bold $accent underline" if page == current else "$muted"
         if page == PROBLEMS and view.problems and page != current:
             style = "$warning"
-        parts += [(title, style), "   "]
+        parts += [(title, style), "   " if width >= _BAR_CELLS else "  "]
     return spans(*parts[:-1])
 
 

@@ -118,7 +118,7 @@ class SettingsScreen(Dialog[None]):
 
     def _refresh(self) -> None:
         """Show the open page."""
-        self._bar.update(bar(self._page, self._view))
+        self._bar.update(bar(self._page, self._view, self._width))
         self._file.update(Content(self._place()))
         self._shown = rows(self._page, self._view, self._field.text.strip(), self._width)
         self._rows.set_rows([row.content for row in self._shown])
