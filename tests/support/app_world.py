@@ -1,0 +1,3 @@
+from pathlib import Path
+
+THEMES = Path(__file__).parents[2] / "themes"
