@@ -71,10 +71,12 @@ class OwnCommandDesk:
         news: list[str] = []
         for own in found:
             command = self._command(own, own.name)
-            if refused := self._registry.register(command):
+            if self._registry.register(command):
                 command = self._command(own, own.longer)
                 again = self._registry.register(command)
-                news.append(again or f"{refused.split(' is left out')[0]} is called /{own.longer} here.")
+                news.append(
+                    again or f"/{own.name} is taken: the command of that name ({own.source}) is /{own.longer}."
+                )
                 if again:
                     continue
             self._known[own] = command
