@@ -14,6 +14,7 @@ class Modes:
         self.keyboard_flags = 0
         self.titles = 0
         self.style = b""
+        self.styles: list[str] = []
         self.has_region = False
         self.progress = b""
         for mark, numbers, final, osc, words in _SEQUENCE.findall(raw):
@@ -30,6 +31,7 @@ class Modes:
             self.has_region = bool(numbers)
         elif final == b"m" and not mark:
             self.style = b"" if numbers in (b"", b"0") else numbers
+            self.styles.append(numbers.decode())
         elif final == b"t" and numbers[:2] in (b"22", b"23"):
             self.titles += 1 if numbers.startswith(b"22") else -1
 

@@ -30,6 +30,8 @@ class Uncoloured(LineFilter):
 def bare(style: Style, background: Color) -> Style:
     """Give a style without colours, reversed when its ground stands out from `background`."""
     plain = style.without_color
+    if style.meta:  # where a click on it leads
+        plain += Style.from_meta(style.meta)
     if style.reverse or not _stands_out(style.bgcolor, background):
         return plain
     return plain + Style(reverse=True)
