@@ -39,6 +39,7 @@ class SignInScreen(Dialog[str | None]):
     def __init__(self, keys: Keymap, desk: ServerDesk, name: str) -> None:
         super().__init__(keys, "field")
         self._desk, self._name = desk, name
+        self._url = ""
         self._pasted: asyncio.Queue[str] = asyncio.Queue()
         self._why = Static("Asking the server where to sign in ...", classes="why", markup=False)
         self._address = Static("", classes="address", markup=False)
@@ -49,7 +50,9 @@ class SignInScreen(Dialog[str | None]):
         with Vertical(classes="frame") as frame:
             frame.border_title = Content(clean_line(f"Sign in to {self._name}"))
             frame.border_subtitle = Content(
-                self.keys.legend(("field", "accept", "takes it"), ("field", "cancel", "leaves"))
+                self.keys.legend(
+                    ("field", "accept", "copies the address, or takes yours"), ("field", "cancel", "leaves")
+                )
             )
             yield self._why
             yield self._address
@@ -70,7 +73,8 @@ class SignInScreen(Dialog[str | None]):
 
     def _show(self, url: str, opened: bool) -> None:
         self._why.update(Content(_OPENED if opened else _PRINTED))
-        self._address.update(Content(clean_line(url)))
+        self._url = clean_line(url)
+        self._address.update(Content(self._url))
 
     def on_editor_act(self, event: Editor.Act) -> None:
         """Do what a key in the field means."""
@@ -81,9 +85,12 @@ class SignInScreen(Dialog[str | None]):
         """Know no keys but those of the field."""
 
     def act(self, action: str) -> None:
-        """Take the pasted address, or leave; leaving ends the sign-in."""
+        """Take the pasted address, on an empty field copy the page's, or leave; leaving ends the sign-in."""
         if action == "accept" and (text := self._field.text.strip()):
             self._pasted.put_nowait(text)
             self._field.load_text("")
+        elif action == "accept" and self._url:
+            self.program.copy_to_clipboard(self._url)
+            self._why.update(Content(f"{_PRINTED} It is in the clipboard now."))
         elif action == "cancel":
             self.finish(None)
