@@ -39,6 +39,11 @@ class Review(Protocol):
 class PolicyLike(Protocol):
     """Rules, grants and the mode, as a round sees them."""
 
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether what would be asked is denied (mode dont-ask)."""
+        ...
+
     def review(
         self,
         *,

@@ -223,6 +223,10 @@ class Preparer:
         except Exception as error:  # a rule file or a command nobody foresaw: what cannot be decided is a no
             return Refusal(f"Denied: the rules could not be applied: {error}", "denied")
         item.confinement = item.review.confinement
+        if item.hook_asks and not item.review.denial and self.policy.asks_nobody:
+            return self._blocked(
+                item, f"a person was to be asked, and this mode asks nobody: {item.hook_asks}"
+            )
         return Refusal(item.review.denial, "denied") if item.review.denial else None
 
 

@@ -171,6 +171,11 @@ class Policy:
             vouched=vouched,
         )
 
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether what would be asked is denied."""
+        return self.mode is Mode.DONT_ASK
+
     def _broken(self) -> str:
         for problem in self.book.problems:
             where = f"{problem.file}:{problem.line}" if problem.line else problem.file

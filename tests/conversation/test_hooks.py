@@ -114,6 +114,17 @@ async def test_a_hook_asks_a_person_where_the_rules_would_not(workspace: Path) -
         assert audit()[0]["who"] == "person"
 
 
+async def test_what_a_hook_would_ask_is_denied_where_the_mode_asks_nobody(workspace: Path) -> None:
+    (workspace / "a.txt").write_text("hello\n")
+    configure(hook("pre_tool", answer(decision="ask", reason="look at this"), matcher="read"))
+    read = calls(use("read", {"file_path": "a.txt"}))
+    async with open_core(workspace, read, text("done"), permission_mode="dont-ask") as world:
+        await world.core.run_turn("go")
+
+        assert (world.approver.asked, world.results) == ([], [])
+        assert "this mode asks nobody: look at this" in world.denials[0]
+
+
 @pytest.mark.parametrize("command", ["exit 1", "echo looks fine", "no-such-program-here"])
 async def test_item_31_x31_a_guard_that_fails_lets_nothing_run(workspace: Path, command: str) -> None:
     configure(hook("pre_tool", command))

@@ -55,6 +55,7 @@ class FakePolicy:
         self.audit_fails = audit_fails
         self.grants: set[str] = set()
         self.recorded: list[tuple[PermissionRequest, Verdict]] = []
+        self.asks_nobody = False
         self.blocks: list[tuple[str, str]] = []
         self.reviewed: list[tuple[str, Path]] = []
 
