@@ -125,12 +125,10 @@ def test_tu_16_no_colours_are_written_with_no_color(place: Place) -> None:
     with place.terminal(NO_COLOR="1", COLORTERM="truecolor") as terminal:
         terminal.until(LOADED)
         terminal.send("tour\r")
-        shown = terminal.until("Approve 5 calls")
+        terminal.until("+ def greet")
         coloured = [style for style in Modes(terminal.raw).styles if has_colour(style)]
 
     assert coloured == []
-    assert "+" in shown
-    assert "›" in shown
 
 
 @pytest.mark.parametrize(
