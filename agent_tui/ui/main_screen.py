@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -20,6 +22,7 @@ from agent_tui.ui.widgets.status import StatusLine
 from agent_tui.ui.widgets.todos import TodoView
 
 _LOW = 18
+ECHO_S = 0.012
 _SHORT = 10
 _TINY = 5
 
@@ -46,6 +49,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
         super().__init__()
         self._above: list[Widget] = [transcript, below, todos, activity, queue, banner, completion]
         self._prompt, self._status = prompt, status
+        self._echoed_s = 0.0
 
     def compose(self) -> ComposeResult:
         """Stack the parts."""
@@ -54,6 +58,14 @@ class MainScreen(Screen[None], inherit_bindings=False):
             yield Static(Content("›"), id="marker", markup=False)
             yield self._prompt
         yield self._status
+
+    def _on_idle(self, event: events.Idle) -> None:
+        # Textual gathers changes for 16 ms, which is felt between a key and its letter. Keys faster than anybody types
+        # are gathered as ever. Textual calls its own handler after this one.
+        now = time.perf_counter()
+        if self._prompt in self._dirty_widgets and now - self._echoed_s > ECHO_S and self.is_current:
+            self._echoed_s = now
+            self._on_timer_update()
 
     def on_resize(self) -> None:
         """Leave frames and the status line out where there is no room."""
