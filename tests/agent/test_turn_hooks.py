@@ -1,0 +1,115 @@
+from dataclasses import dataclass, field
+
+from agent_tui.agent.compaction import CompactionSettings
+from agent_tui.agent.turn_hooks import CompactionSaid, PromptSaid
+from agent_tui.protocol.errors import ContextTooLong
+from agent_tui.protocol.events import Compacted, Notice, TurnFailed, TurnStarted
+from agent_tui.protocol.messages import TextBlock, UserMessage
+from agent_tui.providers.scripted import calls, text, use
+from tests.support.agent_world import world
+
+
+@dataclass
+class Hooks:
+    """Blocks prompts that say "secret", compactions when told to, and halts once."""
+
+    stop_compaction: str = ""
+    halt: str = ""
+    left: str = ""
+    compactions: list[bool] = field(default_factory=list)
+
+    async def prompt(self, text: str) -> PromptSaid:
+        return PromptSaid(block="no secrets" if "secret" in text else "", context=f"seen {text}")
+
+    async def stopping(self, reply: str, *, times: int) -> str:
+        return self.left if times == 0 else ""
+
+    async def compacting(self, *, by_hand: bool) -> CompactionSaid:
+        self.compactions.append(by_hand)
+        return CompactionSaid(block=self.stop_compaction, focus="mind the petals")
+
+    def halted(self) -> str:
+        why, self.halt = self.halt, ""
+        return why
+
+
+def said(message: object) -> list[str]:
+    assert isinstance(message, UserMessage)
+    return [block.text for block in message.content if isinstance(block, TextBlock)]
+
+
+async def test_x13_a_blocked_prompt_leaves_nothing_in_the_conversation() -> None:
+    w = world(text("fine"))
+    agent = w.agent(hooks=Hooks())
+
+    refused = await agent.run("my secret")
+    await agent.run("hello")
+
+    assert (refused.stop_reason, refused.messages) == ("failed", ())
+    assert len(w.sink.of(TurnFailed)) == 1
+    assert "secret" not in str(w.provider.requests)
+    assert [event.prompt for event in w.sink.of(TurnStarted)] == ["hello"]  # type: ignore[attr-defined]
+
+
+async def test_x13_what_is_said_during_a_turn_passes_the_hooks_too() -> None:
+    w = world(calls(use("read", {"n": 1})), text("more"), text("done"))
+    agent = w.agent(hooks=Hooks())
+    agent.queue.steer("my secret")
+    agent.queue.steer("be quick")
+
+    await agent.run("go")
+
+    words = said(w.provider.requests[1].messages[-1])
+    assert words == ["<system-note>seen be quick</system-note>", "be quick"]
+    assert any("no secrets" in event.text for event in w.sink.of(Notice))  # type: ignore[attr-defined]
+
+
+async def test_a_hook_keeps_the_turn_going_once_and_says_why() -> None:
+    w = world(text("done?"), text("done"))
+
+    result = await w.agent(hooks=Hooks(left="run the tests")).run("go")
+
+    assert result.stop_reason == "end_turn"
+    assert "run the tests" in said(w.provider.requests[1].messages[-1])[0]
+
+
+async def test_x13_a_halted_turn_ends_behind_its_round_and_the_next_goes_on() -> None:
+    w = world(calls(use("read", {"n": 1})), text("on"))
+    agent = w.agent(hooks=Hooks(halt="enough"))
+
+    first = await agent.run("go")
+    second = await agent.run("on")
+
+    assert (first.stop_reason, second.stop_reason) == ("end_turn", "end_turn")
+    assert len(w.provider.requests) == 2
+
+
+async def test_an_automatic_compaction_that_a_hook_stops_is_tried_twice_and_no_more() -> None:
+    w = world(*[text("x" * 4_000) for _ in range(6)])
+    hooks = Hooks(stop_compaction="keep it")
+    settings = CompactionSettings(reserve_tokens=0, keep_tokens=100)
+    agent = w.agent(hooks=hooks, compaction=settings)
+    w.provider.context_tokens = 900
+
+    for _ in range(6):
+        await agent.run("go " + "y" * 400)
+
+    assert hooks.compactions == [False, False]
+    assert w.sink.of(Compacted) == []
+    told = [event.text for event in w.sink.of(Notice)]  # type: ignore[attr-defined]
+    assert told == ["The conversation was not compacted, a hook stopped it: keep it"] * 2
+
+
+async def test_a_conversation_that_the_server_refuses_is_compacted_whatever_a_hook_says() -> None:
+    replies = [text("x" * 4_000) for _ in range(4)]
+    w = world(*replies, ContextTooLong("too long"), text("a summary"), text("done"))
+    hooks = Hooks(stop_compaction="keep it")
+    agent = w.agent(hooks=hooks, compaction=CompactionSettings(keep_tokens=100))
+    for _ in range(4):
+        await agent.run("go " + "y" * 400)
+
+    result = await agent.run("last")
+
+    assert result.stop_reason == "end_turn"
+    assert hooks.compactions == [False]
+    assert len(w.sink.of(Compacted)) == 1
