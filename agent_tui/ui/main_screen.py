@@ -59,7 +59,7 @@ class MainScreen(Screen[None], inherit_bindings=False):
             yield self._prompt
         yield self._status
 
-    def _on_idle(self, event: events.Idle) -> None:
+    async def _on_idle(self, event: events.Idle) -> None:
         # Textual gathers changes for 16 ms, which is felt between a key and its letter. Keys faster than anybody types
         # are gathered as ever. Textual calls its own handler after this one.
         now = time.perf_counter()
