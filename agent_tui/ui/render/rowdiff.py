@@ -6,8 +6,10 @@ Relies on three private points of Textual 8.2: `App._display`, `LayoutUpdate.str
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, cast
 
 from rich.cells import cell_len
@@ -30,6 +32,29 @@ _ODD = re.compile(
 _RESET = re.compile("\x1b\\[0m\x1b\\[(?=[0-9;]+m)")  # "off, then on" is one sequence
 
 
+_RUN = re.compile("\x1b\\[([0-9;]*)m([^\x1b]* {12}[^\x1b]*)")  # a text in one style with a long blank in it
+_BLANK = re.compile(" {12,}")
+_COLOUR = re.compile("[34]8;(?:5;[0-9]+|2;[0-9]+;[0-9]+;[0-9]+)")
+_DRAWN = frozenset(("4", "7", "9", "21", "51", "52", "53"))
+"""Attributes that show on a blank: underlines, reverse, strikes, frames."""
+
+
+def _erased(run: re.Match[str]) -> str:
+    if not _fills(run[1]):
+        return run[0]
+    return f"\x1b[{run[1]}m" + _BLANK.sub(_erase, run[2])
+
+
+def _erase(blank: re.Match[str]) -> str:
+    size = len(blank[0])
+    return f"\x1b[{size}X\x1b[{size}C"
+
+
+@lru_cache(256)
+def _fills(sgr: str) -> bool:
+    return not _DRAWN & set(_COLOUR.sub("", sgr).split(";"))
+
+
 class Piece(NamedTuple):
     """Cells `x` to `end` of a row, as strip and as the terminal's text."""
 
@@ -40,9 +65,13 @@ class Piece(NamedTuple):
 
 
 class RowDiff:
-    """What the terminal shows, as far as we wrote it ourselves."""
+    """What the terminal shows, as far as we wrote it ourselves.
 
-    def __init__(self) -> None:
+    `erases` writes long blanks as "erase" (ECH), which fills with the ground in use wherever BCE is known.
+    """
+
+    def __init__(self, *, erases: bool = True) -> None:
+        self.erases = erases
         self._rows: dict[int, dict[int, Piece]] = {}
         self._size = (0, 0)
 
@@ -60,7 +89,8 @@ class RowDiff:
         for y, pieces in rows.items():
             for piece in pieces:
                 written += self._write(y, piece, console)
-        return _RESET.sub("\x1b[0;", written)
+        written = _RESET.sub("\x1b[0;", written)
+        return _RUN.sub(_erased, written) if self.erases else written
 
     def _write(self, y: int, piece: Piece, console: Console) -> str:
         row = self._rows.setdefault(y, {})
@@ -214,7 +244,7 @@ class RowDiffApp(App[ReturnType]):
     def terminal_rows(self) -> RowDiff:
         """What the terminal shows."""
         if self._terminal_rows is None:
-            self._terminal_rows = RowDiff()
+            self._terminal_rows = RowDiff(erases=knows_erase(os.environ))
         return self._terminal_rows
 
     def redraw(self) -> None:
@@ -245,6 +275,11 @@ _KNOWN = (
     "vte",
     "konsole",
 )
+
+
+def knows_erase(environment: Mapping[str, str]) -> bool:
+    """Tell whether erasing fills with the colour of the ground (BCE); GNU screen does not."""
+    return not environment.get("TERM", "").startswith("screen") or bool(environment.get("TMUX"))
 
 
 def draws_by_rows(environment: Mapping[str, str]) -> bool:

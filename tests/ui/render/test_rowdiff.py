@@ -4,6 +4,7 @@ import pyte
 import pytest
 from rich.console import Console, RenderableType
 from rich.segment import Segment
+from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import ComposeResult
 from textual.geometry import Region
@@ -152,6 +153,21 @@ async def test_a_stream_that_follows_writes_a_fraction_of_the_bytes() -> None:
 
     assert app.bad == []
     assert app.diff_bytes < app.plain_bytes / 5
+
+
+def test_long_blanks_are_erased_only_where_erasing_looks_the_same() -> None:
+    console = Console(color_system="truecolor", force_terminal=True)
+    region = Region(0, 0, 40, 1)
+
+    def write(style: str, *, erases: bool = True) -> str:
+        strip = Strip([Segment("ab", Style.parse(style)), Segment(" " * 38, Style.parse(style))], 40)
+        return RowDiff(erases=erases).encode(LayoutUpdate([[strip]], region), console, (40, 1))
+
+    assert "\x1b[38X\x1b[38C" in write("#ffffff on #102030")
+    assert "\x1b[38X" in write("#040709 on color(4)")
+    assert " " * 38 in write("underline #ffffff on #102030")
+    assert " " * 38 in write("reverse")
+    assert " " * 38 in write("#ffffff on #102030", erases=False)
 
 
 async def test_a_reset_writes_the_whole_screen_again() -> None:
