@@ -23,7 +23,9 @@ async def _vim(host: CommandHost, _args: str) -> None:
     else:
         host.use_keys("vim")
         host.notice(
-            "info", "Vim's keys are on in the prompt. Esc goes to normal mode; /keymap lists the keys."
+            "info",
+            f"Vim's keys are on in the prompt. {host.keys.hint('prompt', 'escape')} goes to normal mode; "
+            "/keymap lists the keys.",
         )
 
 
@@ -95,7 +97,9 @@ async def _queue(host: CommandHost, _args: str) -> None:
         Choice(str(at), " ".join(text.split()), "after this turn" if after else "at the next step")
         for at, (text, after) in enumerate(queued)
     ]
-    chosen = await host.pick("Waiting messages: Enter takes one back", choices, empty="Nothing waits.")
+    chosen = await host.pick(
+        "Waiting messages; the one you choose comes back", choices, empty="Nothing waits."
+    )
     if chosen is None:
         return
     text = host.take_back(int(chosen), queued[int(chosen)][0])
