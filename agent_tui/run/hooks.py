@@ -48,7 +48,7 @@ def _line(spec: HookSpec) -> str:
 
 def make_hooks(ground: Ground, warn: Warn) -> tuple[RunHooks, list[str]]:
     """Give the hooks of a run, and a sentence for each thing that is wrong with them."""
-    made = RunHooks(ground, Hooks(warn))
+    made = RunHooks(ground, Hooks(warn, plugged=ground.extensions.hooks))
     return made, made.load(trusted=ground.trusted)
 
 

@@ -107,6 +107,7 @@ ToolHandler = Callable[[JsonObject, ToolContext], ToolAnswer | Awaitable[ToolAns
 DetailHandler = Callable[[JsonObject], str | Awaitable[str]]
 CommandHandler = Callable[[str, Any], object]  # Any: a CommandContext if async, else a BlockingContext
 EventHandler = Callable[[JsonObject, Any], object]
+HookHandler = Callable[[JsonObject], object]
 
 
 class Extension(Protocol):
@@ -154,5 +155,13 @@ class Extension(Protocol):
         """Call `handler` with each event of that type, as a JSON object, and a context.
 
         Raises ValueError for a type that there is not.
+        """
+        ...
+
+    def hook(self, event: str, handler: HookHandler) -> None:
+        """Let `handler` answer a hook event such as pre_tool: it gets the facts and gives an answer, None for none.
+
+        An answer is a dict like the JSON of a hook command. A handler has 5 s; one that raises has failed, which at
+        user_prompt, pre_tool and approval is a no. Raises ValueError for an event that there is not.
         """
         ...

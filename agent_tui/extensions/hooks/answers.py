@@ -77,9 +77,18 @@ def _text(data: bytes) -> str:
 
 def _from_json(event: HookEvent, text: str) -> HookAnswer:
     try:
-        said = _Answer.model_validate(cast("JsonValue", json.loads(text)))
+        value = cast("JsonValue", json.loads(text))
     except RecursionError as error:
         raise HookFailed("its answer is nested too deeply") from error
+    except ValueError as error:
+        raise HookFailed(f"its answer is not valid JSON: {error}") from error
+    return answer_of(event, value)
+
+
+def answer_of(event: HookEvent, value: JsonValue) -> HookAnswer:
+    """Give the answer that JSON holds. Raises HookFailed."""
+    try:
+        said = _Answer.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -19,10 +19,12 @@ Warn = Callable[[str], Awaitable[None]]
 class Hooks:
     """The listeners of a run: those of the settings in the order of their files, then extensions.
 
-    `warn` tells the person, once, of a hook that failed where it guards nothing.
+    `warn` tells the person, once, of a hook that failed where it guards nothing. `plugged` gives the hooks of the
+    extensions there are now.
     """
 
     warn: Warn
+    plugged: Callable[[], Sequence[Subscriber]] = tuple
     _settings: tuple[Subscriber, ...] = ()
     _others: list[Subscriber] = field(default_factory=list[Subscriber])
     _told: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -41,7 +43,7 @@ class Hooks:
 
     def all(self) -> Sequence[Subscriber]:
         """List who listens, in the order in which they are asked."""
-        return (*self._settings, *self._others)
+        return (*self._settings, *self._others, *self.plugged())
 
     def any(self, name: EventName, tool: str = "") -> bool:
         """Tell whether anybody wants such an event."""

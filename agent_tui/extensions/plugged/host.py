@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from agent_tui.extensions.hooks.python import PythonHook
 from agent_tui.extensions.mcp.plain import one_line
 from agent_tui.extensions.plugged.discover import Findings, Found
 from agent_tui.extensions.plugged.feed import Feed
@@ -242,6 +243,11 @@ class ExtensionHost:
     def names(self) -> list[str]:
         """List the extensions that were loaded."""
         return list(self._joined)
+
+    def hooks(self) -> Sequence[PythonHook]:
+        """Give the hooks of all extensions that are loaded now, in the order of these."""
+        plugs = [joined.plug for joined in self._joined.values()]
+        return [hook for plug in plugs if isinstance(plug, PythonPlug) for hook in plug.hooks()]
 
     def statuses(self) -> tuple[str, ...]:
         """Give what extensions show in the status line."""

@@ -53,6 +53,7 @@ class Offer:
     tools: dict[str, ToolOffer] = field(default_factory=dict[str, ToolOffer])
     commands: dict[str, CommandOffer] = field(default_factory=dict[str, CommandOffer])
     events: set[str] = field(default_factory=set[str])
+    hooks: set[str] = field(default_factory=set[str])
 
     def add_tool(self, tool: ToolOffer) -> None:
         """Add a tool; of two with one name the first stays. Raises ValueError."""
@@ -75,6 +76,8 @@ class Offer:
         said = [*self.tools, *(f"/{name}" for name in self.commands)]
         if self.events:
             said.append(f"hears {', '.join(sorted(self.events))}")
+        if self.hooks:
+            said.append(f"answers {', '.join(sorted(self.hooks))}")
         return ", ".join(said) or "offers nothing"
 
 

@@ -4,11 +4,14 @@ import asyncio
 import inspect
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agent_tui.extensions.hooks.events import EventName
+from agent_tui.extensions.hooks.python import PythonHook, hook_name
 from agent_tui.extensions.plugged.offers import Offer, command_offer, event_name, tool_offer
 from agent_tui.extensions.plugged.person import ThreadVoice, Voice
 from agent_tui.extensions.plugged.plug import State
@@ -22,6 +25,7 @@ from agent_tui.toolkit.extension import (
     DetailHandler,
     EventHandler,
     Extension,
+    HookHandler,
     ToolHandler,
     ToolReply,
 )
@@ -48,6 +52,7 @@ class Registration:
         self.tools: dict[str, _Tool] = {}
         self.commands: dict[str, CommandHandler] = {}
         self.listeners: dict[str, list[EventHandler]] = {}
+        self.hooks: list[tuple[EventName, HookHandler]] = []
         self._name = name
         self._workspace = workspace
         self._is_closed = False
@@ -101,6 +106,13 @@ class Registration:
         self._check(handler, f"the handler of {event!r}")
         self.offer.events.add(event_name(event))
         self.listeners.setdefault(event, []).append(handler)
+
+    def hook(self, event: str, handler: HookHandler) -> None:
+        """Add a hook. Raises ValueError."""
+        self._check(handler, f"the hook {event!r}")
+        name = hook_name(event)
+        self.offer.hooks.add(str(name))
+        self.hooks.append((name, handler))
 
     def close(self) -> None:
         """Take nothing more."""
@@ -163,6 +175,13 @@ class PythonPlug:
                 failed = failed or error
         if failed is not None:
             raise failed
+
+    def hooks(self) -> Sequence[PythonHook]:
+        """Give its hooks, in the order in which they were registered."""
+        return [
+            PythonHook(self.name, event, partial(self._called, handler))
+            for event, handler in self._registered.hooks
+        ]
 
     async def restart(self) -> str:
         """Python code cannot be loaded anew."""
