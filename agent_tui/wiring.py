@@ -27,6 +27,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     import asyncio
 
     from agent_tui.extensions.bundled import themes_dir
+    from agent_tui.run.early_session import opens_stored, stored_blocks
     from agent_tui.run.preferences import Preferences
     from agent_tui.ui.lean import import_textual_lean
 
@@ -38,6 +39,9 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     from agent_tui.ui.settings import UiSettings
 
     async def load_core() -> "Core":
+        if opens_stored(options):
+            app.early.opening()
+            app.early.show(await asyncio.to_thread(stored_blocks, options, workspace))
         assemble = await asyncio.to_thread(_import_assemble)
         core = await assemble(options, workspace, with_screen=True)
         if options.files or options.images:

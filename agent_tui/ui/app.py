@@ -23,6 +23,7 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.commands.registry import Command, Level, Registry
 from agent_tui.ui.crash import write_crash
 from agent_tui.ui.driver import TurnDriver
+from agent_tui.ui.early import EarlySession
 from agent_tui.ui.files import FileIndex
 from agent_tui.ui.hand_over import HandOver
 from agent_tui.ui.instant import InstantPrompt
@@ -128,6 +129,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.crash_message = ""
         self._warming = False
         self._make_parts()
+        self.early = EarlySession(self)
 
     def _make_parts(self) -> None:
         self.transcript = Transcript(self.palette, id="transcript", clock=self.settings.clock)
@@ -216,7 +218,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.completion.use_resources(backend.mcp.resources)
         self.prompt.past.load(backend.prompt_history())
         blocks = await backend.replay()
-        self.transcript.load([*blocks, *self._own_blocks()])
+        self.early.over([*blocks, *self._own_blocks()])
         for text in backend.notices():
             self.notice("info", text)
         self.refresh_status()

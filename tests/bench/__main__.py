@@ -8,6 +8,7 @@ from tests.bench.hanging import hanging
 from tests.bench.real import REAL
 from tests.bench.sandboxed import sandboxed
 from tests.bench.searches import searches
+from tests.bench.sessions import sessions
 from tests.bench.turns import turns
 
 ALL: dict[str, Callable[[], Iterator[Figure]]] = {
@@ -16,6 +17,7 @@ ALL: dict[str, Callable[[], Iterator[Figure]]] = {
     "files": file_tools,
     "checkpoints": checkpoints,
     "searches": searches,
+    "sessions": sessions,
     "sandbox": sandboxed,
     "hanging": hanging,
     "turns": turns,

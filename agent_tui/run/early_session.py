@@ -1,0 +1,30 @@
+"""Reads what a stored session shows before the core is built: the person sees it at once, and the core comes after."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent_tui.config.paths import user_paths
+from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.run.options import PICK, RunOptions
+from agent_tui.sessions.frames import active_path
+from agent_tui.sessions.replay import blocks_of
+from agent_tui.sessions.store import SessionStore
+
+
+def opens_stored(options: RunOptions) -> bool:
+    """Tell whether the command line asks for a stored session, so that there is something to show early."""
+    return not options.ephemeral and (options.continue_last or options.resume not in ("", PICK))
+
+
+def stored_blocks(options: RunOptions, workspace: Path) -> Sequence[ReplayBlock]:
+    """Give the blocks of the session that is going to be opened; () when it cannot be told or read yet."""
+    store = SessionStore(user_paths().sessions)
+    try:
+        wanted = options.resume or store.latest(workspace)
+        if not wanted:
+            return ()
+        frames = store.read(store.find(wanted, workspace))
+    except AgentTuiError:
+        return ()  # opening it for good says why
+    return blocks_of(active_path(frames.records), store.blobs)

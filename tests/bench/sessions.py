@@ -1,0 +1,117 @@
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent_tui.sessions.store import SessionStore
+from tests.bench.cases import Figure, at_most, median, percentile, type_letters
+from tests.bench.checkpoints import make_project
+from tests.bench.terminal import Child
+from tests.support.session_world import one_turn
+
+ENTRIES, A_TURN = 10_000, 7
+SESSIONS = 1_000
+LAST = "\u03a9last"
+_SCAN = """
+import asyncio, sys
+from pathlib import Path
+from agent_tui.agent.checkpoints import Checkpoints
+async def main():
+    made = Checkpoints(Path(sys.argv[1]), Path(sys.argv[2]))
+    await made.take()
+    print("first", flush=True)
+    while True:
+        await made.take()
+        await asyncio.sleep(0.2)
+asyncio.run(main())
+"""
+
+
+def sessions() -> Iterator[Figure]:
+    yield from opening()
+    yield from searching()
+    yield from scanning()
+
+
+def opening(runs: int = 3) -> Iterator[Figure]:
+    """The real program with a stored session, from exec until its last words are on screen."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        project = home / "project"
+        project.mkdir()
+        asyncio.run(_long_session(home / ".local/share/agent-tui/sessions", project))
+        bare, ours = list[float](), list[float]()
+        for _ in range(runs):
+            with Child("bare") as child:
+                bare.append(child.until("painted")["cpu_s"])
+            env = {**os.environ, "HOME": str(home), "PYTHONPATH": os.getcwd(), "ANTHROPIC_API_KEY": ""}
+            argv = [sys.executable, "-m", "agent_tui", "--resume", "long"]
+            with Child(program=argv, environment=env, cwd=project) as child:
+                child.until_shown(LAST.encode())
+                ours.append(child.cpu_s())
+    yield Figure(f"a session of {ENTRIES:,} entries opened", f"{min(ours) * 1000:.0f} ms CPU", "")
+    yield at_most("the same / first frame of a bare Textual app", min(ours) / min(bare), 3.0, "x", 2)
+
+
+async def _long_session(root: Path, project: Path) -> None:
+    session = SessionStore(root).create(project, session_id="long")
+    turns = ENTRIES // A_TURN
+    for number in range(turns):
+        await one_turn(
+            session, f"prompt {number}" if number < turns - 1 else LAST, output=f"{number} line\n" * 30
+        )
+    await session.aclose()
+
+
+def searching() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        store = SessionStore(Path(folder) / "sessions")
+        asyncio.run(_many(store, Path(folder)))
+        began = time.perf_counter()
+        store.search("nothing at all")
+        first = time.perf_counter() - began
+        times: list[float] = []
+        for number in range(20):
+            began = time.perf_counter()
+            found = SessionStore(store.root).search(f"needle{number * 37:04}x")
+            times.append((time.perf_counter() - began) * 1000)
+            assert len(found) == 1
+    yield Figure(f"{SESSIONS:,} sessions: the index built anew", f"{first:.2f} s", "")
+    yield at_most(
+        f"search in the text of {SESSIONS:,} sessions, p95", percentile(times, 0.95), 300.0, "ms", 0
+    )
+    yield Figure("the same, median", f"{median(times):.0f} ms", "")
+
+
+async def _many(store: SessionStore, project: Path) -> None:
+    for number in range(SESSIONS):
+        session = store.create(project)
+        for turn in range(3):
+            await one_turn(
+                session, f"turn {turn} about the parser", output=f"needle{number:04}x {'words ' * 200}"
+            )
+        await session.aclose()
+
+
+def scanning() -> Iterator[Figure]:
+    """Keys in the program while another process takes checkpoint after checkpoint of 50,000 files."""
+    with tempfile.TemporaryDirectory() as folder:
+        project = make_project(Path(folder))
+        scan = subprocess.Popen(
+            [sys.executable, "-c", _SCAN, project, Path(folder, "store")], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert scan.stdout is not None
+            scan.stdout.readline()
+            with Child("program") as child:
+                child.until("ready")
+                child.quiet()
+                times = type_letters(child, 90, 0.05)
+        finally:
+            scan.kill()
+            scan.communicate()
+    yield at_most("key echo while 50,000 files are scanned, p95", percentile(times, 0.95), 20.0, "ms")

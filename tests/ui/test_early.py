@@ -1,0 +1,84 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.run.early_session import opens_stored, stored_blocks
+from agent_tui.run.options import PICK, RunOptions
+from agent_tui.sessions.store import SessionStore
+from agent_tui.ui.app import AgentApp
+from agent_tui.ui.settings import UiSettings
+from tests.support.fake_backend import FakeBackend
+from tests.support.screens import Stage
+from tests.support.session_world import one_turn
+
+STORED = [
+    ReplayBlock("user", "make petals", record_id="e1"),
+    ReplayBlock("assistant", "Made.", record_id="e2"),
+]
+
+
+@pytest.mark.parametrize("then", [STORED, [*STORED, ReplayBlock("notice", "Stopped.")], []])
+async def test_a_stored_session_stands_there_before_the_core_and_once_after_it(
+    workspace: Path, then: list[ReplayBlock]
+) -> None:
+    gate, core = asyncio.Event(), FakeBackend(workspace, blocks=then)
+
+    async def load() -> FakeBackend:
+        app.early.opening()
+        app.early.show(STORED)
+        await gate.wait()
+        return core
+
+    app = AgentApp(load, settings=UiSettings(grace_s=0.0, typing_s=0.0))
+    async with app.run_test(size=(100, 30)) as pilot:
+        here = Stage(app, pilot, core)
+        await here.until(lambda: "Made." in here.picture())
+        early = here.picture()
+        gate.set()
+        await here.until(lambda: app.link is not None)
+        await here.until(lambda: "Opening the session" not in here.picture())
+
+        assert "Opening the session ..." in early
+        assert [text for _, text in here.shown] == [block.text for block in then]
+
+
+@pytest.fixture
+def store() -> SessionStore:
+    from agent_tui.config.paths import user_paths
+
+    return SessionStore(user_paths().sessions)
+
+
+@pytest.mark.parametrize(
+    ("options", "stored"),
+    [
+        (RunOptions(), False),
+        (RunOptions(resume=PICK), False),
+        (RunOptions(continue_last=True, ephemeral=True), False),
+        (RunOptions(continue_last=True), True),
+        (RunOptions(resume="petals"), True),
+    ],
+)
+def test_only_a_session_that_is_named_can_be_shown_early(options: RunOptions, stored: bool) -> None:
+    assert opens_stored(options) is stored
+
+
+async def test_the_last_or_the_named_session_is_read_and_what_cannot_be_is_left_to_the_core(
+    store: SessionStore, workspace: Path
+) -> None:
+    nothing = stored_blocks(RunOptions(continue_last=True), workspace)
+    session = store.create(workspace, name="petals")
+    await one_turn(session, "make petals")
+    await session.aclose()
+
+    for options in (RunOptions(continue_last=True), RunOptions(resume="petals")):
+        assert [block.kind for block in stored_blocks(options, workspace)] == [
+            "user",
+            "thinking",
+            "tool",
+            "assistant",
+        ]
+    assert stored_blocks(RunOptions(resume="roots"), workspace) == ()
+    assert nothing == ()
