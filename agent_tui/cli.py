@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None, *, drawn: "InstantPrompt | None" = N
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-v"]):
-        print(f"agent-tui {__version__}")
+        from agent_tui.subcommands.version import version_line
+
+        print(version_line())
         return 0
     return guarded(lambda: _dispatch_over(drawn, arguments))
 

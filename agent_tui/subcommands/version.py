@@ -1,0 +1,55 @@
+"""Says which version this is, and of which commit where that is known."""
+
+import json
+from importlib import metadata
+from pathlib import Path
+from typing import cast
+
+from agent_tui import __version__
+
+_SHORT = 9
+
+
+def version_line() -> str:
+    """Give `agent-tui VERSION (COMMIT)`; without the commit where nothing names it. Runs no program."""
+    commit = _checkout(Path(__file__).parents[2]) or _installed()
+    return f"agent-tui {__version__}{f' ({commit[:_SHORT]})' if commit else ''}"
+
+
+def _checkout(root: Path) -> str:
+    """Read the commit of the checkout that this file lies in, "" when it lies in none."""
+    git = root / ".git"
+    if not (root / "pyproject.toml").is_file():
+        return ""
+    try:
+        if git.is_file():  # a worktree
+            git = (root / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()).resolve()
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref: "):
+            return head
+        return _of_branch(git, head.removeprefix("ref: "))
+    except (OSError, ValueError):
+        return ""
+
+
+def _of_branch(git: Path, name: str) -> str:
+    """Raises OSError."""
+    common = git / "commondir"
+    home = (git / common.read_text(encoding="utf-8").strip()).resolve() if common.is_file() else git
+    for place in (git, home):
+        if (place / name).is_file():
+            return (place / name).read_text(encoding="utf-8").strip()
+    packed = (home / "packed-refs").read_text(encoding="utf-8").splitlines()
+    return next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")
+
+
+def _installed() -> str:
+    """Read the commit that an installer was given, as `pipx install git+https://...` does (PEP 610)."""
+    try:
+        text = metadata.distribution("agent-tui").read_text("direct_url.json")
+        found: object = json.loads(text or "{}")
+    except (metadata.PackageNotFoundError, OSError, ValueError):
+        return ""
+    info = cast("dict[str, object]", found).get("vcs_info") if isinstance(found, dict) else None
+    commit = cast("dict[str, object]", info).get("commit_id") if isinstance(info, dict) else None
+    return commit if isinstance(commit, str) else ""
