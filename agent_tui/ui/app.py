@@ -106,6 +106,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         painted = textual_theme(self.chosen_theme)
         self.register_theme(painted)
         self.set_reactive(AgentApp.theme, painted.name)
+        self._refresh_truecolor_filter(self.ansi_theme)  # no watcher has seen whose colours this theme uses
         self.stylesheet.set_variables(self.get_css_variables())
         for command in commands:
             if refused := self.registry.register(command):
