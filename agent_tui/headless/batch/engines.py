@@ -1,8 +1,9 @@
 """Where the tasks of a batch run: in programs beside this one, or on a Dask or Ray cluster."""
 
 import asyncio
+import os
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
@@ -13,6 +14,7 @@ from agent_tui.protocol.errors import AgentTuiError
 
 Started = Callable[[str], None]
 Finished = Callable[[TaskResult], None]
+Execute = Callable[[Order], Awaitable[TaskResult]]
 
 
 class Engine(Protocol):
@@ -26,9 +28,10 @@ class Engine(Protocol):
 class LocalEngine:
     """At most `jobs` programs at a time on this machine; what may be tried again is, `retries` times."""
 
-    def __init__(self, *, jobs: int, retries: int) -> None:
+    def __init__(self, *, jobs: int, retries: int, execute: Execute = execute) -> None:
         self._jobs = jobs
         self._retries = retries
+        self._execute = execute
 
     def run(self, orders: Sequence[Order], started: Started, finished: Finished) -> ExitCode:
         """Run them all."""
@@ -55,10 +58,10 @@ class LocalEngine:
     async def _work(self, waiting: Iterator[Order], started: Started, finished: Finished) -> None:
         for order in waiting:
             started(order.id)
-            done = await execute(order)
+            done = await self._execute(order)
             for _ in range(self._retries):
                 if done.status == "retry":
-                    done = await execute(order)
+                    done = await self._execute(order)
             finished(done)
 
 
@@ -117,8 +120,7 @@ class RayEngine:
                 "--engine ray needs the package ray; install it with: pip install 'agent-tui[ray]'"
             ) from error
         cluster: Any = ray
-        here = {} if self._address else {"num_cpus": self._jobs, "include_dashboard": False}
-        cluster.init(address=self._address or None, log_to_driver=False, **here)
+        _join_ray(cluster, self._address, self._jobs)
         try:
             again: Any = cluster.remote(run_order)
             again = again.options(max_retries=self._retries, retry_exceptions=[TryAgain])
@@ -136,6 +138,17 @@ class RayEngine:
         finally:
             cluster.shutdown()
         return ExitCode.DONE
+
+
+def _join_ray(cluster: Any, address: str, jobs: int) -> None:
+    """Connect to a cluster, or start one with `jobs` workers. Raises AgentTuiError."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
+    here = {} if address else {"num_cpus": jobs, "include_dashboard": False}
+    try:
+        cluster.init(address=address or None, log_to_driver=False, logging_level="ERROR", **here)
+    except (OSError, ValueError, RuntimeError) as error:
+        said = str(error).strip().split("\n")[0]
+        raise AgentTuiError(f"no Ray cluster answers at {address or 'this machine'!r}: {said}") from error
 
 
 @contextmanager

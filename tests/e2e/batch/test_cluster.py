@@ -15,7 +15,7 @@ from tests.support.batch_world import EDITS, Batch, create
 
 pytest.importorskip("distributed", reason="the extra batch is not installed")
 TASKS = 20
-LIMIT_S = 300.0
+LIMIT_S = 900.0
 
 
 def until(condition: Callable[[], Any], limit_s: float = LIMIT_S) -> Any:
