@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 IGNORE_NAME = ".gitignore"
 IGNORE_LIMIT_BYTES = 1 << 20
@@ -67,6 +66,8 @@ def _as_bytes(path: str) -> str:
 
 
 def _rule(line: str) -> _Rule | None:
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # 31 modules, for the first search
+
     line = _TAIL.sub(lambda found: found[0].replace("\t", "[\t]"), line.removesuffix("\r"))
     for posix, plain in _POSIX_CLASSES.items():
         line = line.replace(posix, plain)

@@ -12,7 +12,6 @@ from textual.strip import Strip
 
 from agent_tui.ui.palette import Palette, ink_on
 from agent_tui.ui.render.diff_parse import Diff, DiffLine, Hunk, changed_words, parse_diff
-from agent_tui.ui.render.highlight import Highlighter
 from agent_tui.ui.render.inks import Inks
 from agent_tui.ui.render.rows import Row, Span, cells, expand_tabs, fit, marked, slice_runs, wrap
 
@@ -96,6 +95,8 @@ class DiffView:
             ]
             texts = [self.diff.lines[place].text for place in places]
             path = (self.diff.hunks[hunk].path if 0 <= hunk < len(self.diff.hunks) else "") or self._path
+            from agent_tui.ui.render.highlight import Highlighter  # pygments: 48 ms of CPU, on first use
+
             side = _Side(places, Highlighter(texts, self.inks, path=path))
             self._sides[hunk, is_old] = side
         return side
