@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_tui.config.edit import parse_value, set_value, unset_value
 from agent_tui.config.layers import settings_layers
 from agent_tui.config.load import Loaded
 from agent_tui.config.overview import Place, Setting, overview
@@ -59,6 +58,8 @@ class SettingsFiles:
         return await asyncio.to_thread(self._set, key, text, scope, file)
 
     def _set(self, key: str, text: str, scope: SettingScope, file: Path) -> str:
+        from agent_tui.config.edit import parse_value, set_value  # tomlkit: 10 ms, when something is changed
+
         value = parse_value(key, text, file=file)
         trusted = self.trusted()
         set_value(file, key, value)
@@ -70,6 +71,8 @@ class SettingsFiles:
 
     def _unset(self, key: str, scope: SettingScope, file: Path) -> str:
         trusted = self.trusted()
+        from agent_tui.config.edit import unset_value
+
         if not unset_value(file, key):
             raise ConfigError("does not stand there", file=file, key=key)
         return f"{key} is taken out of {file}. {self._when(key, scope, trusted)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,6 +14,9 @@ from agent_tui.ui.palette import Palette, ink_on
 from agent_tui.ui.render.diff_parse import Diff, DiffLine, Hunk, changed_words, parse_diff
 from agent_tui.ui.render.inks import Inks
 from agent_tui.ui.render.rows import Row, Span, cells, expand_tabs, fit, marked, slice_runs, wrap
+
+if TYPE_CHECKING:
+    from agent_tui.ui.render.highlight import Highlighter
 
 SIGNS = {"add": "+", "del": "-", "context": " "}
 TWO_NUMBERS_CELLS = 60
