@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-
 IGNORE_NAME = ".gitignore"
 IGNORE_LIMIT_BYTES = 1 << 20
 _CONFIG_LINE = re.compile(r"^\s*excludesfile\s*=\s*(.+?)\s*$", re.IGNORECASE)
