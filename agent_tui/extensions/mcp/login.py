@@ -12,7 +12,7 @@ from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.host import Host
 from agent_tui.extensions.mcp.log import ServerLog
 from agent_tui.extensions.mcp.loopback import Receiver
-from agent_tui.extensions.mcp.sign_in import Drawer, SignIn, Visit, known_port, redirect_uri
+from agent_tui.extensions.mcp.sign_in import BASIC, Drawer, SignIn, Visit, known_port, redirect_uri
 from agent_tui.extensions.mcp.tokens import Kept, TokenBox, token_key
 from agent_tui.protocol.data import JsonObject
 
@@ -84,7 +84,9 @@ async def _listen(receiver: Receiver, known: OAuthClient, kept: Kept) -> None:
 def _client(known: OAuthClient, kept: Kept, port: int) -> JsonObject | None:
     """Give what this program is registered as: by the settings, or earlier by itself for this very port."""
     if known.client_id:
-        secret: JsonObject = {"client_secret": known.client_secret} if known.client_secret else {}
+        secret: JsonObject = {}
+        if known.client_secret:
+            secret = {"client_secret": known.client_secret, "token_endpoint_auth_method": BASIC}
         return {"client_id": known.client_id, **secret, "redirect_uris": [redirect_uri(port)]}
     uris = (kept.client or {}).get("redirect_uris")
     mine = str(AnyUrl(redirect_uri(port)))

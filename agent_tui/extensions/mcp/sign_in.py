@@ -32,6 +32,8 @@ M = TypeVar("M", bound=BaseModel)
 ASIDE = "agent_tui.aside"
 """Marks a request that goes to the sign-in and not to the server itself."""
 
+BASIC, POST = "client_secret_basic", "client_secret_post"
+
 _ASIDE_S = 30.0
 _WORD = re.compile(r'"error"\s*:\s*"([A-Za-z0-9_.-]{1,60})"')
 _STATUS = re.compile(r"\((\d{3})\)")
@@ -178,6 +180,7 @@ class SignIn(OAuthClientProvider):
     async def _go(self, url: str) -> None:
         """Bring the person to the page. Raises ServerFault when nobody can go there."""
         self._check(url)
+        await self._choose_secret_method()
         if self._answered == 401:
             await self._look_for_newer()
         self._visit = await self._visitor()
@@ -193,6 +196,14 @@ class SignIn(OAuthClientProvider):
         self._receiver.state = parse_qs(urlsplit(url).query).get("state", [""])[0]
         with self._visit.waits():
             await self._visit.show(url)
+
+    async def _choose_secret_method(self) -> None:
+        """Send the secret of the settings the way the server takes it, now that it is known."""
+        client, known = self.context.client_info, self.context.oauth_metadata
+        takes = known.token_endpoint_auth_methods_supported if known else None
+        if self._spec.oauth.client_secret and client is not None and takes:
+            client.token_endpoint_auth_method = POST if POST in takes and BASIC not in takes else BASIC
+            await self._drawer.set_client_info(client)
 
     async def _look_for_newer(self) -> None:
         """Raise a ServerFault that lets the server start anew when tokens can be had without a person."""
