@@ -37,8 +37,23 @@ def bare() -> None:
     Bare().run()
 
 
+def watch_turns() -> list[float]:
+    """Measure the CPU of each turn of the event loop, collector included; the list holds the longest one."""
+    longest = [0.0]
+    run = asyncio.Handle._run
+
+    def measured(handle: asyncio.Handle) -> None:
+        began = time.thread_time()
+        run(handle)
+        longest[0] = max(longest[0], time.thread_time() - began)
+
+    asyncio.Handle._run = measured  # type: ignore[method-assign]  # the only place that sees every turn
+    return longest
+
+
 def program() -> None:
     gc.disable()
+    longest = watch_turns()
     from agent_tui.ui.lean import import_textual_lean
 
     import_textual_lean()
@@ -54,9 +69,12 @@ def program() -> None:
         class Streaming(FakeBackend):
             async def _play(self, steps: object) -> None:
                 report("turn")
-                for _ in range(TURNS):
+                for number in range(TURNS):
                     await self._reply()
-                app.call_after_refresh(report, "streamed")
+                    if number == 0:  # what the first reply imports is no stall of a long life
+                        longest[0] = 0.0
+                stalled = longest[0] * 1000
+                app.call_after_refresh(lambda: report("streamed", longest_ms=stalled))
 
             async def _reply(self) -> None:
                 text: list[str] = []
