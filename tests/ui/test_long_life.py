@@ -13,6 +13,7 @@ from agent_tui.protocol.events import (
 from agent_tui.protocol.messages import TokenUsage
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall
+from agent_tui.ui.transcript.document import BODY_ROWS
 from agent_tui.ui.transcript.paint import STRIP_ROWS
 from tests.support.fake_backend import FakeBackend
 from tests.support.screens import Stage, stage
@@ -71,6 +72,21 @@ async def test_tu_22_keys_and_widgets_cost_the_same_after_2000_turns(workspace: 
         assert len(set(widgets)) == 1
         assert max(costs[1:]) < 2 * costs[0] + 0.02
         assert transcript._painter._strips.spent <= STRIP_ROWS
+
+
+async def test_long_replies_leave_no_more_rows_behind_than_a_few_screens_need(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        transcript = here.app.transcript
+        for _ in range(6):
+            index = transcript.stream_start("assistant")
+            transcript.stream_append(index, "\n".join(f"- item {n} of a long list" for n in range(2_500)))
+            transcript.flush()
+            transcript.stream_end(index)
+            await here.pilot.pause()
+        kept = [body for body, _ in transcript.document._bodies._kept.values()]
+
+        assert sum(body.height for body in kept) <= BODY_ROWS
+        assert transcript.document.heights.total > 6 * 2_500
 
 
 async def test_tu_22_a_session_of_2000_turns_opens_at_its_end_at_once(workspace: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from agent_tui.protocol.replay import BlockKind, ReplayBlock
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.inks import Inks
-from agent_tui.ui.render.rows import Body, Row
+from agent_tui.ui.render.rows import Body, Row, RowList
 from agent_tui.ui.transcript.blocks import Block, Look, estimate, gap
 from agent_tui.ui.transcript.cache import Bounded
 from agent_tui.ui.transcript.compose import compose
@@ -267,4 +267,6 @@ class Document:
 
 
 def _cost(body: Body) -> int:
+    if isinstance(body, RowList):  # its rows are all there, 2 KB each
+        return body.height + 1
     return min(body.height, BODY_ROWS // 4) + 1
