@@ -121,7 +121,7 @@ class Completion(Rows):
         if asked is None:
             self.close()
         elif asked.kind == "command":
-            self._offer(_command_items(self._registry().matches(asked.query), self._prompt.screen.size.width))
+            self._offer(_command_items(self._registry().matches(asked.query), self._prompt.size.width))
         else:
             self.run_worker(self._load(asked), group="completion", exclusive=True)
 
