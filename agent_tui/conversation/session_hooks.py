@@ -37,6 +37,7 @@ class SessionHooks:
         self._rounds = rounds
         self._session_id = session_id
         self._tell = tell
+        self.end_limit_s = END_LIMIT_S
         self._starting: asyncio.Task[None] | None = None
         self._notes: set[asyncio.Task[HookAnswer]] = set()
 
@@ -89,7 +90,7 @@ class SessionHooks:
         self._starting = None
         if self._hooks.any(EventName.SESSION_END):
             try:
-                async with asyncio.timeout(END_LIMIT_S):
+                async with asyncio.timeout(self.end_limit_s):
                     await self._fire(EventName.SESSION_END, {"reason": reason})
             except TimeoutError:
                 pass

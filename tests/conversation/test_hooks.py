@@ -1,4 +1,5 @@
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -244,11 +245,13 @@ async def test_a_compaction_is_stopped_or_told_what_to_mind(workspace: Path) -> 
 
 
 async def test_session_switch_and_end_are_told(workspace: Path) -> None:
-    configure(hook("session_start", "cat >> starts") + hook("session_end", "cat >> ends", timeout_s=1.4))
+    configure(hook("session_start", "cat >> starts") + hook("session_end", "cat >> ends"))
     async with open_core(workspace, text("one")) as world:
         await world.core.run_turn("first")
         first = world.core.status().session_id
+        world.core._session.hooks.end_limit_s = 60
         await world.core.new_session()
+        world.core._session.hooks.end_limit_s = 60
         await world.core._session.hooks.ready()
         second = world.core.status().session_id
 
@@ -258,6 +261,17 @@ async def test_session_switch_and_end_are_told(workspace: Path) -> None:
 
     assert told("starts", "source") == [(first, "new"), (second, "new")]
     assert told("ends", "reason") == [(first, "switch"), (second, "leave")]
+
+
+async def test_leaving_does_not_wait_for_a_slow_end(workspace: Path) -> None:
+    configure(hook("session_end", "echo $$ > own; sleep 300; touch late"))
+    async with open_core(workspace) as world:
+        world.core._session.hooks.end_limit_s = 0.2
+        started = time.monotonic()
+        await world.core._session.hooks.end("leave")
+
+        assert time.monotonic() - started < 60
+    assert not (workspace / "late").exists()
 
 
 async def test_hooks_of_a_project_run_only_once_it_is_trusted(workspace: Path) -> None:

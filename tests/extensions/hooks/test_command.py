@@ -66,10 +66,10 @@ def test_x13_a_matcher_names_tools(world: HookWorld, matcher: str, tool: str, wa
 
 
 async def test_x31_a_hook_that_takes_too_long_is_killed_with_what_it_started(world: HookWorld) -> None:
-    hook = world.hook("pre_tool", "sleep 300 & echo $! > child; echo $$ > own; wait", timeout_s=1.0)
+    hook = world.hook("pre_tool", "sleep 300 & echo $! > child; echo $$ > own; wait", timeout_s=3.0)
     started = time.monotonic()
 
-    with pytest.raises(HookFailed, match="no answer within 1 s"):
+    with pytest.raises(HookFailed, match="no answer within 3 s"):
         await hook.on(tool_event())
 
     assert time.monotonic() - started < 60
