@@ -148,9 +148,9 @@ def _lines(left: str, right: str, room: int) -> list[Content]:
     """Set a pair in two columns of `room` cells; where that is too narrow, one below the other."""
     is_narrow = room < _NARROW_CELLS
     indent = 6 if is_narrow else _KEY_CELLS
-    parts = textwrap.wrap(right, max(12, room - indent))
+    parts = textwrap.wrap(right, max(12, room - indent), break_on_hyphens=False)
     if is_narrow or not parts or len(left) > _KEY_CELLS - 4:
-        heads = textwrap.wrap(left, max(12, room - 2), subsequent_indent="  ")
+        heads = textwrap.wrap(left, max(12, room - 2), subsequent_indent="  ", break_on_hyphens=False)
         first = [Content(f"  {head}") for head in heads]
     else:
         first = [spans(f"  {left}".ljust(indent), (parts.pop(0), "$muted"))]
