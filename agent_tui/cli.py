@@ -74,6 +74,8 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
         return PLAIN[name](arguments[1:])
     if name == "resume":
         arguments = _resume_flags(arguments[1:])
+    elif name in ("exec", "run"):  # what other agents call -p
+        arguments = ["--print", *arguments[1:]]
     import click
 
     from agent_tui.subcommands.commands import COMMANDS, run_subcommand
@@ -324,7 +326,7 @@ def root_command(drawn: "InstantPrompt | None" = None) -> "click.Command":
 
 
 _EPILOG = (
-    "Subcommands: tool, sessions, resume, approvals, permissions, mcp, config, models, doctor, serve, acp, batch, "
+    "Subcommands: exec (or run, the same as -p), tool, sessions, resume, approvals, permissions, mcp, config, models, doctor, serve, acp, batch, "
     "completion. 'agent-tui SUBCOMMAND --help' tells more."
 )
 

@@ -4,6 +4,8 @@ import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+import pytest
+
 from tests.e2e.conftest import Place, Served
 from tests.support.fake_servers import Script, message
 
@@ -61,3 +63,14 @@ def test_settings_that_cannot_be_read_say_why(place: Place, serve: Serve) -> Non
     assert (bad.returncode, worse.returncode) == (2, 2)
     assert "write KEY=VALUE" in bad.stderr
     assert "--settings cannot be read" in worse.stderr
+
+
+@pytest.mark.parametrize("word", ["exec", "run"])
+def test_exec_and_run_are_print_mode(place: Place, serve: Serve, word: str) -> None:
+    with serve([message("done so")]) as served:
+        done = place.run(word, "do it", "--output-format", "text", **served.env)
+        sent = served.requests[0]["messages"][-1]["content"]  # type: ignore[index, call-overload]
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "done so"
+    assert any(block.get("text") == "do it" for block in sent)
