@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable
 
 TURNS = 20
+GROWN_MIB = 12.0
+"""How much the process may grow before a full collection is due whatever the number of turns."""
 QUIET_S = 2.0
 MANY_OBJECTS = 250_000
 
@@ -18,8 +21,12 @@ class Collector:
     `clock` gives seconds and never goes back.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, size_mib: Callable[[], float] | None = None
+    ) -> None:
         self._clock = clock
+        self._size_mib = size_mib or resident_mib
+        self._collected_at_mib = 0.0
         self._turns = 0
         self._quiet_since_s = clock()
 
@@ -33,6 +40,7 @@ class Collector:
         gc.freeze()
         gc.set_threshold(5_000, 10, 1_000)
         gc.enable()
+        self._collected_at_mib = self._size_mib()
 
     def active(self) -> None:
         """Note that a key came or something streams."""
@@ -49,8 +57,21 @@ class Collector:
 
         It takes up to 0.2 s after a long session, so call it from a timer set at the end of a turn.
         """
-        if self._turns < TURNS or self._clock() - self._quiet_since_s < QUIET_S:
+        if self._clock() - self._quiet_since_s < QUIET_S:
+            return False
+        if self._turns < TURNS and self._size_mib() - self._collected_at_mib < GROWN_MIB:
             return False
         self._turns = 0
         gc.collect()
+        self._collected_at_mib = self._size_mib()
         return True
+
+
+def resident_mib() -> float:
+    """Give the memory of this process, 0 where the system does not tell it cheaply."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            pages = int(file.read().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
