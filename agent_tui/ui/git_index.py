@@ -8,6 +8,7 @@ MAX_BYTES = 64_000_000
 _HEAD = 12
 _FIXED = 62  # up to and with the flags of an entry; the name follows
 _EXTENDED = 0x4000
+_MAX_NUMBER_BYTES = 5
 
 
 def tracked_paths(folder: Path) -> list[str]:
@@ -35,19 +36,35 @@ def _index_of(root: Path) -> bytes | None:
 
 
 def _names(data: bytes) -> list[str]:
-    """Read the names of versions 2 and 3; version 4, which shortens names, and anything broken gives none."""
-    if data[:4] != b"DIRC" or int.from_bytes(data[4:8], "big") not in (2, 3):
+    """Read the names of versions 2, 3 and 4; anything else, or what is broken, gives those read so far."""
+    version = int.from_bytes(data[4:8], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4):
         return []
     names: list[str] = []
-    at = _HEAD
+    at, before = _HEAD, b""
     for _ in range(int.from_bytes(data[8:12], "big")):
         flags = int.from_bytes(data[at + _FIXED - 2 : at + _FIXED], "big")
         start = at + _FIXED + (2 if flags & _EXTENDED else 0)
-        end = data.find(b"\0", start)
-        if end < 0 or start >= len(data):
+        cut, text = _cut(data, start) if version == 4 else (len(before), start)
+        end = data.find(b"\0", text)
+        if end < 0 or start >= len(data) or cut > len(before):
             return names
-        name = data[start:end].decode("utf-8", "replace")
+        before = before[: len(before) - cut] + data[text:end]
+        name = before.decode("utf-8", "replace")
         if name.isprintable():
             names.append(name)
-        at += (end - at + 8) // 8 * 8
+        at = end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
     return names
+
+
+def _cut(data: bytes, at: int) -> tuple[int, int]:
+    """Read how many bytes of the name before are dropped, 7 bits a byte as git writes offsets; give it and what is next.
+
+    Version 4 writes a name as this number and what follows the rest of the name before, without padding.
+    """
+    cut = -1
+    for place in range(at, min(at + _MAX_NUMBER_BYTES, len(data))):
+        cut = ((cut + 1) << 7) + (data[place] & 0x7F)
+        if not data[place] & 0x80:
+            return cut, place + 1
+    return len(data), at

@@ -99,5 +99,33 @@ def test_an_index_that_is_broken_gives_what_can_be_read(tree: Path) -> None:
     for size in (0, 5, 13, 80, len(whole) // 2):
         index.write_bytes(whole[:size])
         assert len(tracked_paths(tree)) <= 2
-    index.write_bytes(b"DIRC" + (4).to_bytes(4, "big") + whole[8:])
-    assert tracked_paths(tree) == []
+    for version in (1, 5):
+        index.write_bytes(b"DIRC" + version.to_bytes(4, "big") + whole[8:])
+        assert tracked_paths(tree) == []
+
+
+def test_an_index_of_version_4_gives_the_names_that_git_gives(tree: Path) -> None:
+    shutil.rmtree(tree / ".git")
+    git(tree, "init", "-q")
+    deep = "d" * 150  # the next name drops more of it than 7 bits can say
+    names = [f"pack/{deep}/{deep}.log", "pack/e.log", "pack/e.log.log", "pack/ü ber.log", "z.log"]
+    for name in names:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("")
+    git(tree, "add", "-f", *names, "src/app.py")
+    git(tree, "add", "-N", "-f", "a.log")  # its entry has a longer head
+    git(tree, "update-index", "--index-version", "4")
+    index = tree / ".git" / "index"
+    whole = index.read_bytes()
+    assert whole[4:8] == (4).to_bytes(4, "big")
+
+    listed = subprocess.run(
+        ["git", "-C", str(tree), "ls-files", "-z"], check=True, capture_output=True, text=True
+    ).stdout.split("\0")[:-1]
+
+    assert tracked_paths(tree) == listed
+    assert tracked_paths(tree / "pack")[0] == f"{deep}/{deep}.log"
+    assert "pack/e.log" in walk(tree)
+    for size in range(0, len(whole), 7):
+        index.write_bytes(whole[:size])
+        assert tracked_paths(tree) == listed[: len(tracked_paths(tree))]
