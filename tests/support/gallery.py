@@ -332,17 +332,17 @@ async def reach(scene: Scene, app: AgentApp, pilot: Pilot[int], backend: FakeBac
         if scene.keys:
             await here.until(lambda: app.in_dialog)
     for key in scene.keys:
-        await _at_rest(here)
+        await at_rest(here)
         await here.press(key)
     try:
         await here.until(lambda: scene.shows in here.picture())
     except AssertionError:
         raise AssertionError(f"{scene.shows!r} is not shown\n{here.picture()}") from None
-    await _at_rest(here)
+    await at_rest(here)
     return here
 
 
-async def _at_rest(here: Stage) -> None:
+async def at_rest(here: Stage) -> None:
     """Wait until the screen stands still."""
     last, same = "", 0
     while same < 3:

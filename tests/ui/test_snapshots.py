@@ -10,7 +10,8 @@ from agent_tui.ui.app import AgentApp
 from agent_tui.ui.backend import StatusView
 from agent_tui.ui.settings import UiSettings
 from tests.support.fake_backend import FakeBackend, approve, bash_request, mixed_round, settled_request
-from tests.support.screens import Clock
+from tests.support.gallery import at_rest
+from tests.support.screens import Clock, Stage
 
 # The plugin keeps its folder in the environment, which every test starts without.
 PLUGIN_FOLDER = {name: value for name, value in os.environ.items() if name.startswith("TEXTUAL_SNAPSHOT")}
@@ -77,8 +78,11 @@ def then(*keys: str, prompt: str = "") -> Callable[[Pilot[int]], object]:
             await pilot.press("enter")
             while not app.in_dialog:
                 await pilot.pause(0.01)
-        await pilot.press(*keys)
-        await pilot.pause(0.1)
+        here = Stage(app, pilot, FakeBackend(Path("/proj")))
+        for key in keys:
+            await at_rest(here)
+            await here.press(key)
+        await at_rest(here)
 
     return run
 
@@ -105,15 +109,3 @@ def test_the_approval_of_one_call(snap_compare: Snap, theme: str, size: tuple[in
 @pytest.mark.parametrize(("theme", "size"), [("dark", (120, 40)), ("light", (80, 24)), ("dark", (40, 12))])
 def test_the_conversation_with_its_prompt(snap_compare: Snap, theme: str, size: tuple[int, int]) -> None:
     assert snap_compare(program(theme), terminal_size=size, run_before=then())
-
-
-def test_the_list_of_commands(snap_compare: Snap) -> None:
-    assert snap_compare(program("dark"), terminal_size=(80, 24), run_before=then("slash"))
-
-
-def test_the_help_sheet(snap_compare: Snap) -> None:
-    assert snap_compare(program("light"), terminal_size=(80, 24), run_before=then("f1"))
-
-
-def test_the_theme_picker(snap_compare: Snap) -> None:
-    assert snap_compare(program("nord"), terminal_size=(80, 24), run_before=then("ctrl+x", "t"))
