@@ -39,8 +39,8 @@ class World:
     def context(self) -> ToolContext:
         return make_context(self.workspace)
 
-    def publish(self) -> list[str]:
-        news = self.servers.publish(self.tools)
+    def publish(self, *, cached: bool = False) -> list[str]:
+        news = self.servers.publish(self.tools, cached=cached)
         self.notices += [entry.text for entry in news]
         return [entry.text for entry in news]
 

@@ -181,10 +181,11 @@ class Servers:
 
     # Their tools.
 
-    def publish(self, door: Door) -> list[News]:
+    def publish(self, door: Door, *, cached: bool = False) -> list[News]:
         """Join what the servers offer now to the tools, behind the others, and tell what a person should know.
 
-        Called between turns only: the tools of a turn stay as they are.
+        Called between turns only: the tools of a turn stay as they are. `cached` says that the model may hold the
+        start of this conversation in its cache, which other tools cost once.
         """
         notices: list[News] = []
         for name in self._gone:
@@ -205,7 +206,7 @@ class Servers:
             if first:
                 running.joined = True
                 door.add(_door_name(running.server), running.source, namespace="mcp")
-            notices += _news(running, came, went, first=first)
+            notices += _news(running, came, went, first=first, cached=cached)
         return notices
 
     def _trouble(self, running: _Running) -> list[News]:
@@ -366,16 +367,17 @@ async def _end(ending: list[_Running]) -> None:
         await asyncio.wait(tasks)
 
 
-def _news(running: _Running, came: list[str], went: list[str], *, first: bool) -> list[News]:
+def _news(running: _Running, came: list[str], went: list[str], *, first: bool, cached: bool) -> list[News]:
     """Say what changed in the tools of a server."""
     name, offer = running.server.spec.name, running.server.offer
+    lost = " The cached prefix is lost once." if cached else ""
     news: list[News] = []
     if first and came:
-        news.append(News(f"The MCP server {name!r} joined with {count(len(came), 'tool')}."))
+        news.append(News(f"The MCP server {name!r} joined with {count(len(came), 'tool')}.{lost}"))
     elif came or went:
         parts = [f"{len(came)} new ({', '.join(came[:5])})"] if came else []
         parts += [f"{len(went)} gone ({', '.join(went[:5])})"] if went else []
-        text = f"The tools of the MCP server {name!r} changed: {'; '.join(parts)}. The cached prefix is lost once."
+        text = f"The tools of the MCP server {name!r} changed: {'; '.join(parts)}.{lost}"
         news.append(News(text))
     if offer.changed and offer.changed != running.told_changes:
         names = ", ".join(one_line(tool.original, limit_chars=60) for tool in offer.changed[:5])

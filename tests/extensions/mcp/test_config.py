@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from agent_tui.extensions.mcp.commands import Setup, main
-from agent_tui.extensions.mcp.config import ConfigFiles, Found, find_servers, project_places
+from agent_tui.extensions.mcp.config import (
+    ConfigFiles,
+    Found,
+    OAuthClient,
+    find_servers,
+    project_places,
+)
 from agent_tui.extensions.trust import what_would_run
 from tests.support.mcp_world import SCRIPTS
 
@@ -258,3 +264,25 @@ def test_h_p1_what_a_projects_settings_would_start_is_shown_before_it_is_trusted
         ("MCP server", "x", "sh -c evil"),
         ("MCP server", "y", "https://evil.example"),
     ]
+
+
+def test_m25_starting_and_calling_have_their_limits(tmp_path: Path) -> None:
+    file = written(
+        tmp_path / ".mcp.json", {"plain": {"command": "c"}, "own": {"url": "http://x/", "timeout_s": 5}}
+    )
+
+    found = find_servers(ConfigFiles(user=tmp_path / "none", project=[file]), environ={})
+
+    assert [(s.start_s, s.call_s) for s in found.servers] == [(30.0, 60.0), (30.0, 5.0)]
+
+
+def test_what_a_sign_in_knows_us_as_is_read_and_its_secret_expanded(tmp_path: Path) -> None:
+    oauth = {"client_id": "mine", "client_secret": "${SECRET}", "redirect_port": 4321}
+    file = written(tmp_path / ".mcp.json", {"web": {"url": "https://x.example/mcp", "oauth": oauth}})
+
+    (spec,) = find_servers(
+        ConfigFiles(user=tmp_path / "none", project=[file]), environ={"SECRET": "hush"}
+    ).servers
+
+    assert spec.oauth == OAuthClient(client_id="mine", client_secret="hush", redirect_port=4321)
+    assert "hush" not in repr(spec)

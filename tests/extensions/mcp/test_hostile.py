@@ -119,8 +119,17 @@ async def test_a_server_that_comes_late_joins_at_the_next_turn_behind_the_others
         await here.until(lambda: here.status().state == "ready")
         assert here.tools.specs() == []
 
-        assert here.publish() == ["The MCP server 'tiny' joined with 12 tools."]
+        assert here.publish(cached=True) == [
+            "The MCP server 'tiny' joined with 12 tools. The cached prefix is lost once."
+        ]
         assert here.publish() == []
+
+
+async def test_a_server_that_is_there_before_the_first_turn_costs_no_cache(workspace: Path) -> None:
+    async with world(workspace, [spec()], settle=False) as here:
+        await here.until(lambda: here.status().state == "ready")
+
+        assert here.publish(cached=False) == ["The MCP server 'tiny' joined with 12 tools."]
 
 
 async def test_a_server_that_floods_its_output_is_ended(workspace: Path) -> None:
@@ -131,7 +140,7 @@ async def test_a_server_that_floods_its_output_is_ended(workspace: Path) -> None
         assert here.status("good").state == "ready"
 
 
-async def test_five_thousand_tools_are_limited(workspace: Path) -> None:
+async def test_m25_five_thousand_tools_are_limited(workspace: Path) -> None:
     async with world(workspace, [spec("many")]) as here:
         assert len(here.tools.specs()) == 512
         assert "5,000 tools are offered; the first 512 count" in here.status().problems
@@ -159,7 +168,7 @@ async def test_mc_11_new_tools_join_at_the_next_turn(workspace: Path) -> None:
         before = [tool.name for tool in here.tools.specs()]
 
         assert before == ["mcp__tiny__echo"]
-        assert here.publish() == [
+        assert here.publish(cached=True) == [
             "The tools of the MCP server 'tiny' changed: 1 new (mcp__tiny__late). The cached prefix is lost once."
         ]
         assert [tool.name for tool in here.tools.specs()] == ["mcp__tiny__echo", "mcp__tiny__late"]
