@@ -245,7 +245,7 @@ class Core:
 
     async def _join_tools(self) -> None:
         """Let the tools of servers and extensions that came up since the last turn join the others, and say so."""
-        for news in self.servers.publish(self._tools):
+        for news in self.servers.publish(self._tools, cached=bool(self.agent.history)):
             level = "warning" if news.trouble else "info"
             await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=news.text))
         for level, text in self.extensions.news(self._tools):
