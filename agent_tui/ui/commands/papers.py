@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import platform
 import re
@@ -83,10 +84,10 @@ async def _changelog(host: CommandHost, _args: str) -> None:
 
 def changelog() -> str:
     """Give the changelog of a checkout, else the one that was installed; "" when there is neither."""
-    try:
-        return (Path(__file__).parents[3] / "CHANGELOG.md").read_text(encoding="utf-8")
-    except OSError:
-        pass
+    root = Path(__file__).parents[3]
+    if (root / "pyproject.toml").exists():  # elsewhere a file of that name is another program's
+        with contextlib.suppress(OSError):
+            return (root / "CHANGELOG.md").read_text(encoding="utf-8")
     from importlib import metadata  # only for those who ask
 
     try:
