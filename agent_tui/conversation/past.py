@@ -128,6 +128,17 @@ class SessionPast:
     async def excerpt(self, session_id: str) -> str:
         return await asyncio.to_thread(self._excerpt, session_id)
 
+    async def rename(self, session_id: str, name: str) -> None:
+        record = self._opened().record
+        if session_id == record.id:
+            await record.rename(name)
+            return
+        stored = await asyncio.to_thread(self._store.open, session_id)
+        try:
+            await stored.rename(name)
+        finally:
+            await stored.aclose()
+
     async def search(self, text: str) -> Sequence[str]:
         found = await asyncio.to_thread(self._store.search, text)
         return [hit.info.session_id for hit in found]

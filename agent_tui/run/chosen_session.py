@@ -22,10 +22,13 @@ def open_record(
     if options.ephemeral:
         return store.ephemeral(workspace), []
     resume = "" if options.resume == PICK else options.resume
-    wanted = resume or (store.latest(workspace) if options.continue_last else None)
+    wanted = resume or (store.latest(workspace, with_screen=with_screen) if options.continue_last else None)
     if not wanted:
         notices = _moved(store, workspace) if options.continue_last else []
-        return store.create(workspace, session_id=options.session_id, name=options.name), notices
+        record = store.create(
+            workspace, session_id=options.session_id, name=options.name, with_screen=with_screen
+        )
+        return record, notices
     session_id = store.find(wanted, workspace)
     if options.fork_session:
         return _copy(store, session_id, workspace, name=options.name), [_FORKED]

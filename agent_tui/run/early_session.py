@@ -21,7 +21,7 @@ def stored_blocks(options: RunOptions, workspace: Path) -> Sequence[ReplayBlock]
     """Give the blocks of the session that is going to be opened; () when it cannot be told or read yet."""
     store = SessionStore(user_paths().sessions)
     try:
-        wanted = options.resume or store.latest(workspace)
+        wanted = options.resume or store.latest(workspace, with_screen=True)
         if not wanted:
             return ()
         frames = store.read(store.find(wanted, workspace))

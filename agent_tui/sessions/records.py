@@ -26,7 +26,10 @@ class Record(Data):
 
 
 class HeaderRecord(Record):
-    """The first line. `workspace_inode` is "device:inode" of the directory, to find it again when it was renamed."""
+    """The first line. `workspace_inode` is "device:inode" of the directory, to find it again when it was renamed.
+
+    `with_screen` is false for one that a script began.
+    """
 
     type: Literal["header"] = "header"
     version: int
@@ -36,6 +39,7 @@ class HeaderRecord(Record):
     name: str = ""
     program: str = ""
     forked_from: str = ""
+    with_screen: bool = True
 
 
 class UserRecord(Record):

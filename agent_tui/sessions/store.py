@@ -73,7 +73,9 @@ class SessionStore:
         self._redact = redact or Redactor()
         self._spare = spare
 
-    def create(self, workspace: Path, *, session_id: str = "", name: str = "") -> Session:
+    def create(
+        self, workspace: Path, *, session_id: str = "", name: str = "", with_screen: bool = True
+    ) -> Session:
         """Begin a session; its file appears with the first record. Raises SessionError for an id that is in use."""
         chosen = session_id or new_session_id()
         if not _ID.fullmatch(chosen):
@@ -86,7 +88,7 @@ class SessionStore:
             )
         session = self._session(
             self._new_path(workspace, chosen),
-            header=self._header(chosen, workspace, name=name),
+            header={**self._header(chosen, workspace, name=name), "with_screen": with_screen},
             name=name,
         )
         problem = self._problem()
@@ -142,13 +144,20 @@ class SessionStore:
             raise SessionError(f"There is no session {session_id!r}.", path=self.root)
         return self._read(path)
 
-    def latest(self, workspace: Path) -> str | None:
-        """Give the id of the session of `workspace` that was written last, None when there is none."""
+    def latest(self, workspace: Path, *, with_screen: bool = False) -> str | None:
+        """Give the id of the session of `workspace` that was written last, None when there is none.
+
+        `with_screen` prefers those that were begun on a screen to the runs of scripts.
+        """
         folder = self.root / project_folder(workspace)
+        of_scripts: list[str] = []
         for _, path in sorted(((p.stat().st_mtime_ns, p) for p in _files(folder)), reverse=True):
-            if _header_of(path):
+            header = _header_of(path)
+            if header and not (with_screen and header.get("with_screen") is False):
                 return path.stem
-        return None
+            if header:
+                of_scripts.append(path.stem)
+        return of_scripts[0] if of_scripts else None
 
     def moved_here(self, workspace: Path) -> list[SessionInfo]:
         """List sessions of a directory that is gone and was this very one under another name, newest first.

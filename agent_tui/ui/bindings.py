@@ -97,6 +97,7 @@ ACTIONS: dict[str, dict[str, str]] = {
         "first": "first",
         "last": "last",
         "remove": "remove the marked entry, where that is possible",
+        "rename": "name the marked entry, where that is possible",
         "scope": "next scope, where there are several",
     },
     "reader": {
@@ -321,6 +322,7 @@ DEFAULTS: dict[str, dict[str, str]] = {
         "end": "last",
         "ctrl+delete": "remove",
         "ctrl+d": "remove",
+        "f2": "rename",
         "ctrl+s": "scope",
     },
     "reader": {

@@ -90,6 +90,10 @@ class Past(Protocol):
         """Give the last words of a stored session, as plain text."""
         ...
 
+    async def rename(self, session_id: str, name: str) -> None:
+        """Name a stored session, also the open one."""
+        ...
+
     async def search(self, text: str) -> Sequence[str]:
         """Give the ids of the stored sessions that hold all words of `text`, the best first."""
         ...

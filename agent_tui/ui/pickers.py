@@ -59,7 +59,9 @@ class Pickers:
         )
         choices = [session_choice(view, current, here) for view in views]
         past = self._actions.backend.past
-        picker = SessionPicker(self._app.keys, choices, excerpt=past.excerpt, search=past.search)
+        picker = SessionPicker(
+            self._app.keys, choices, excerpt=past.excerpt, search=past.search, rename=past.rename
+        )
         chosen = await self._actions.ask_screen(picker)
         if chosen and chosen != current:
             command = Command("resume", "", lambda _host, _args: self._actions.open_session(chosen))

@@ -170,6 +170,24 @@ async def test_x28_latest_is_the_session_of_this_directory_that_was_written_last
     assert len(store.list()) == 3
 
 
+async def test_on_a_screen_the_last_session_of_a_screen_goes_before_later_runs_of_scripts(
+    store: SessionStore, workspace: Path
+) -> None:
+    made: dict[bool, str] = {}
+    only_scripts = None
+    for at, with_screen in enumerate((False, True, False), start=1):
+        session = store.create(workspace, with_screen=with_screen)
+        await one_turn(session)
+        session.close()
+        os.utime(file_of(session), (at, at))
+        made[with_screen] = session.id
+        only_scripts = only_scripts or store.latest(workspace, with_screen=True)
+
+    assert only_scripts is not None
+    assert store.latest(workspace) == made[False]
+    assert store.latest(workspace, with_screen=True) == made[True]
+
+
 async def test_a_session_is_found_by_id_prefix_and_name(store: SessionStore, workspace: Path) -> None:
     session = store.create(workspace, session_id="abcd-1234", name="")
     await one_turn(session, "fix the parser")

@@ -177,6 +177,11 @@ class FakePast:
     async def excerpt(self, session_id: str) -> str:
         return self.excerpts.get(session_id, "")
 
+    async def rename(self, session_id: str, name: str) -> None:
+        if name == "taken":
+            raise AgentTuiError("The session is open in another program.")
+        self.calls.append(("rename", session_id, name))
+
     async def search(self, text: str) -> Sequence[str]:
         return self.hits
 

@@ -125,12 +125,14 @@ class ChangesScreen(Dialog[str]):
         self._frame.border_subtitle = Content(self._keys_line())
 
     def _keys_line(self) -> str:
-        hint = self.keys.hint
-        send = f"{hint('changes', 'send')} sends {len(self._comments)} · " if self._comments else ""
-        return (
-            f"{send}{hint('changes', 'revert')} takes back · {hint('changes', 'unrevert')} undoes that · "
-            f"{hint('changes', 'comment')} comments · {hint('changes', 'scope')} turn/session/branch · "
-            + self.keys.legend(("list", "cancel", "closes"))
+        send = [("changes", "send", f"sends {len(self._comments)}")] if self._comments else []
+        return self.keys.legend(
+            *send,
+            ("changes", "revert", "takes back"),
+            ("changes", "unrevert", "undoes that"),
+            ("changes", "comment", "comments"),
+            ("changes", "scope", "turn/session/branch"),
+            ("list", "cancel", "closes"),
         )
 
     def _say(self, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -102,6 +102,15 @@ class Picker(Dialog[str | None]):
         if query == self._field.text.strip():
             self._also = frozenset(keys)
             self._show(query, self._rows.cursor)
+
+    def relabel(self, key: str, label: str) -> None:
+        """Give an entry another label; what is typed and the cursor stay."""
+        self._choices = [replace(c, label=label) if c.key == key else c for c in self._choices]
+        self._show(self._field.text.strip(), self._rows.cursor)
+
+    def label_of(self, key: str) -> str:
+        """Give the label of an entry, "" when there is none."""
+        return next((choice.label for choice in self._choices if choice.key == key), "")
 
     def on_mount(self) -> None:
         """Show everything and put the cursor on what is in force."""

@@ -16,6 +16,7 @@ from agent_tui.ui.backend import SessionView
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.safe import clean
 from agent_tui.ui.screens.picker import Choice, Picker
+from agent_tui.ui.screens.settings.value import ValueDialog
 
 _MIN_SEARCH_CHARS = 3
 
@@ -37,6 +38,7 @@ class SessionPicker(Picker):
         *,
         excerpt: Callable[[str], Awaitable[str]],
         search: Callable[[str], Awaitable[Sequence[str]]],
+        rename: Callable[[str, str], Awaitable[None]],
     ) -> None:
         super().__init__(
             keys,
@@ -48,6 +50,7 @@ class SessionPicker(Picker):
         )
         self._excerpt = excerpt
         self._search = search
+        self._rename = rename
         self._below = Static("", classes="excerpt", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -55,7 +58,9 @@ class SessionPicker(Picker):
         with Vertical(classes="frame") as frame:
             frame.border_title = Content("Sessions")
             frame.border_subtitle = Content(
-                self.keys.legend(("list", "choose", "opens"), ("list", "cancel", "closes"))
+                self.keys.legend(
+                    ("list", "choose", "opens"), ("list", "rename", "names"), ("list", "cancel", "closes")
+                )
             )
             yield from self.parts()
             yield self._below
@@ -69,6 +74,28 @@ class SessionPicker(Picker):
         text = event.text_area.text.strip()
         if len(text) >= _MIN_SEARCH_CHARS:
             self.run_worker(self._find(text), group="find", exclusive=True)
+
+    def act(self, action: str) -> None:
+        """Name the session under the cursor, or do what every list does."""
+        key = self.under_cursor
+        if action != "rename":
+            super().act(action)
+        elif key:
+            about = "The name finds it again: agent-tui --resume NAME"
+            dialog = ValueDialog(self.keys, "Name this session", about, self.label_of(key))
+            self.program.push_screen(dialog, partial(self._named, key))
+
+    def _named(self, key: str, name: str | None) -> None:
+        if name:
+            self.run_worker(self._give_name(key, name), group="name", exclusive=True)
+
+    async def _give_name(self, key: str, name: str) -> None:
+        try:
+            await self._rename(key, name)
+        except AgentTuiError as error:
+            self._below.update(Content(clean(str(error))))
+        else:
+            self.relabel(key, name)
 
     def _look(self, key: str | None) -> None:
         if key:

@@ -7,6 +7,7 @@ from agent_tui.ui.changes import ChangeView
 from agent_tui.ui.past import PointView
 from agent_tui.ui.screens.picker import Picker
 from agent_tui.ui.screens.sessions import SessionPicker
+from agent_tui.ui.screens.settings.value import ValueDialog
 from agent_tui.ui.screens.viewer import Viewer
 from tests.support.fake_backend import FakeBackend
 from tests.support.screens import Stage, stage
@@ -184,6 +185,24 @@ async def test_item_28_pending_approvals_are_asked_again_only_when_told(workspac
 
         assert here.backend.calls.count("redrive") == 1
         assert here.shown[-1][1] == "No call waits for an approval."
+
+
+async def test_a_session_is_named_in_the_picker(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        here.backend.session_views = [SessionView("s-9", "", 0.0, 3, "make petals", workspace=str(workspace))]
+        await here.send("/sessions")
+        for name, shown in (("taken", "another program"), ("roses", "roses")):
+            await here.until(lambda: isinstance(here.app.screen, SessionPicker))
+            await here.press("f2")
+            await here.until(lambda: isinstance(here.app.screen, ValueDialog))
+            await here.press("ctrl+u")
+            await here.type(name)
+            await here.press("enter")
+            await here.until(
+                lambda shown=shown: isinstance(here.app.screen, SessionPicker) and shown in here.picture()
+            )
+
+        assert here.backend.past.calls == [("rename", "s-9", "roses")]
 
 
 async def test_sessions_are_searched_by_what_was_said_and_show_their_last_words(workspace: Path) -> None:
