@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tests.support.gallery import SCENES, SIZES, program, reach
+from tests.support.gallery import PICTURES, SCENES, program, reach
 from tests.support.shots import DRAWN, shoot
 
 FOLDER = Path(__file__).parents[1] / "ui" / "snapshots"
@@ -38,8 +38,8 @@ def file_of(name: str, size: tuple[int, int]) -> Path:
 
 
 async def _take(names: list[str]) -> None:
-    for name in names:
-        for size in SIZES:
+    for name, size in PICTURES:
+        if name in names:
             file_of(name, size).write_text(await picture(name, size), encoding="utf-8")
 
 

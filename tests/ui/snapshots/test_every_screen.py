@@ -1,6 +1,6 @@
 import pytest
 
-from tests.support.gallery import SCENES, SIZES, THEMES, in_front, program, reach
+from tests.support.gallery import PICTURES, SCENES, THEMES, in_front, program, reach
 from tests.support.shots import shoot
 from tests.support.take_shots import FOLDER, file_of, picture
 
@@ -23,15 +23,16 @@ READ = (
 )
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize(
+    ("name", "size"), PICTURES, ids=[f"{name}-{size[0]}x{size[1]}" for name, size in PICTURES]
+)
 async def test_every_screen_looks_as_it_did(name: str, size: tuple[int, int]) -> None:
     # After a wanted change: python -m tests.support.take_shots, and look at what it changed.
     assert await picture(name, size) == file_of(name, size).read_text(encoding="utf-8")
 
 
 def test_every_picture_has_its_screen() -> None:
-    known = {file_of(name, size).name for name in SCENES for size in SIZES}
+    known = {file_of(name, size).name for name, size in PICTURES}
 
     assert {file.name for file in FOLDER.glob("*.txt")} == known
 
