@@ -285,9 +285,16 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     def _watch_signals(self) -> None:
         loop = asyncio.get_running_loop()
+        if not self.is_headless:  # asyncio would write what a forgotten task met across the screen
+            loop.set_exception_handler(self._forgotten)
         for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             with contextlib.suppress(RuntimeError, ValueError):  # not on the main thread, in some tests
                 loop.add_signal_handler(number, self._told_to_end, code)
+
+    def _forgotten(self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        error = context.get("exception")
+        met = error if isinstance(error, Exception) else RuntimeError(str(context.get("message", "")))
+        write_crash(self.settings.crash_log, met)
 
     def _told_to_end(self, code: int) -> None:
         self.run_worker(self.leave(code), group="leave", exit_on_error=False)
