@@ -135,10 +135,6 @@ class SessionHouse:
         ]
         return Listing(tuple(rows), tuple(str(fault) for fault in found.faults))
 
-    def load_skill(self, name: str, arguments: str) -> str:
-        """Give the text of a skill that the person calls by name. Reads files; raises ToolError."""
-        return self._own.skills.load(name, arguments)
-
     async def agents(self) -> Listing:
         rows = [(kind.name, kind.description) for kind in self._own.agents()]
         return Listing(tuple(rows), tuple(self._own.agent_faults))

@@ -8,7 +8,6 @@ from pathlib import Path
 from agent_tui.config.paths import user_paths
 from agent_tui.conversation.core import Core
 from agent_tui.headless.acp.conversation import (
-    CommandAnswer,
     CommandChoice,
     ContextUse,
     ModeChoice,
@@ -97,7 +96,9 @@ class HostedCore:
         await self._core.servers.settled()
 
     async def run_turn(self, text: str, *, images: Sequence[ImageBlock]) -> TurnResult:
-        return await self._core.run_turn(text, images=images)
+        if images:
+            return await self._core.run_turn(text, images=images)
+        return await self._core.run_prompt(text)
 
     def cancel_turn(self) -> None:
         self._core.cancel_turn()
@@ -105,7 +106,7 @@ class HostedCore:
     async def commands(self) -> Sequence[CommandChoice]:
         return await self._commands.all()
 
-    async def run_command(self, name: str, arguments: str) -> CommandAnswer | None:
+    async def run_command(self, name: str, arguments: str) -> str | None:
         return await self._commands.run(name, arguments)
 
     async def aclose(self) -> None:

@@ -1,12 +1,10 @@
-"""The slash commands of an editor's session: those of the program that need no screen, and the skills."""
+"""The slash commands of an editor's session: those of the program that need no screen, of files, and skills."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from agent_tui.conversation.core import Core
-from agent_tui.headless.acp.conversation import CommandAnswer, CommandChoice
-from agent_tui.protocol.errors import AgentTuiError, ToolError
+from agent_tui.headless.acp.conversation import CommandChoice
 from agent_tui.ui.commands.reports import context_report, status_report, tools_report
 from agent_tui.ui.talk import EFFORTS
 
@@ -20,7 +18,7 @@ class _Own:
 
 
 class EditorCommands:
-    """What is typed behind a slash. A name of the program wins over a skill of that name."""
+    """What is typed behind a slash. A name of the program wins; another of that name is called by its longer one."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -36,29 +34,17 @@ class EditorCommands:
         self._own = {name: _Own(CommandChoice(name, text, hint), run) for name, text, hint, run in described}
 
     async def all(self) -> Sequence[CommandChoice]:
-        """List the commands: the program's, then the skills."""
-        skills = await self._core.house.skills()
-        return [
-            *(own.choice for own in self._own.values()),
-            *(
-                CommandChoice(name, text, "what to use it for")
-                for name, text in skills.rows
-                if name not in self._own
-            ),
-        ]
+        """List the commands: the program's, then those of files and the skills, which run as a turn."""
+        listed = [own.choice for own in self._own.values()]
+        for found in await self._core.own.all():
+            name = found.longer if found.name in self._own else found.name
+            listed.append(CommandChoice(name, found.summary, found.hint or "arguments"))
+        return listed
 
-    async def run(self, name: str, arguments: str) -> CommandAnswer | None:
-        """Run one; None when there is none of that name. Raises AgentTuiError."""
+    async def run(self, name: str, arguments: str) -> str | None:
+        """Run one of the program's; None when there is none of that name. Raises AgentTuiError."""
         own = self._own.get(name)
-        if own is not None:
-            return CommandAnswer(said=await own.run(arguments))
-        skills = await self._core.house.skills()
-        if name not in {row[0] for row in skills.rows}:
-            return None
-        try:
-            return CommandAnswer(prompt=await asyncio.to_thread(self._core.house.load_skill, name, arguments))
-        except ToolError as error:
-            raise AgentTuiError(str(error)) from error
+        return None if own is None else await own.run(arguments)
 
     async def _compact(self, focus: str) -> str:
         if focus == "undo":

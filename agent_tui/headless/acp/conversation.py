@@ -32,14 +32,6 @@ class CommandChoice:
 
 
 @dataclass(frozen=True)
-class CommandAnswer:
-    """What a slash command came to: `said` is for the person, `prompt` is sent to the model in its place."""
-
-    said: str = ""
-    prompt: str = ""
-
-
-@dataclass(frozen=True)
 class ContextUse:
     """How full the context is, in tokens. `cost_usd` is the price of the session, None when it is not known."""
 
@@ -92,14 +84,16 @@ class Conversation(Protocol):
         """Wait for the MCP servers of the session, each at most its start time."""
         ...
 
-    async def run_turn(self, text: str, *, images: Sequence[ImageBlock]) -> TurnResult: ...
+    async def run_turn(self, text: str, *, images: Sequence[ImageBlock]) -> TurnResult:
+        """Run a turn; a text that names a command of files or a skill runs as that."""
+        ...
 
     def cancel_turn(self) -> None: ...
 
     async def commands(self) -> Sequence[CommandChoice]: ...
 
-    async def run_command(self, name: str, arguments: str) -> CommandAnswer | None:
-        """Run a slash command; None when there is none of that name. Raises AgentTuiError."""
+    async def run_command(self, name: str, arguments: str) -> str | None:
+        """Run a slash command of the program; None when there is none of that name. Raises AgentTuiError."""
         ...
 
     async def aclose(self) -> None: ...

@@ -131,12 +131,8 @@ class EditorSession:
             word, _, arguments = text[1:].partition(" ")
             answer = await self.conversation.run_command(word, arguments.strip())
             if answer is not None:
-                if answer.said:
-                    await self._updates.say(answer.said)
-                await self._updates.mode_changed()
-                if not answer.prompt:
-                    return "cancelled" if stopped.is_set() else "end_turn"
-                text = answer.prompt
+                await self._updates.say(answer)
+                return "cancelled" if stopped.is_set() else "end_turn"
         if not await self._ready(stopped):
             return "cancelled"
         result = await self.conversation.run_turn(text, images=prompt.images)

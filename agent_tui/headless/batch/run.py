@@ -67,7 +67,8 @@ def run_batch(options: BatchOptions) -> ExitCode:
             finally:
                 asyncio.run(_sweep(results, set(repositories.values())))
         if not options.quiet:
-            print(f"{progress.summary()}; results in {output}", file=sys.stderr)
+            shown = "" if progress.is_live else f"{progress.summary()}; "
+            print(f"{shown}results in {output}", file=sys.stderr)
         return code or _worst([results.known[one.task.id] for one in read if one.task.id in results.known])
 
 

@@ -55,6 +55,11 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether a table stands on a terminal."""
+        return self._live is not None
+
     def started(self, task_id: str) -> None:
         """A task was given away."""
         line = self._lines[task_id]

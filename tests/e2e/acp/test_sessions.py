@@ -128,7 +128,10 @@ async def test_slash_commands_run_without_the_model_and_skills_are_sent_to_it(
     skill = place.project / ".agents/skills/petal-care/SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: petal-care\ndescription: Cares for petals.\n---\nWater them: $ARGUMENTS.\n")
-    with serve([message("Watered.")]) as served:
+    command = place.home / ".config/agent-tui/commands/status.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("Say how $1 is.\n")
+    with serve([message("Watered."), message("Fine.")]) as served:
         async with editor(place.env(**served.env)) as one:
             session_id = await one.open(place.project)
             await one.until(lambda: one.told("available_commands_update"))
@@ -136,12 +139,14 @@ async def test_slash_commands_run_without_the_model_and_skills_are_sent_to_it(
             await one.say(session_id, "/check git push")
             assert served.requests == []
             await one.say(session_id, "/petal-care every day")
-        [request] = served.requests
+            await one.say(session_id, "/user:status Rose")
+        request, second = served.requests
 
     [told] = one.told("available_commands_update")
-    assert "petal-care" in [command.name for command in told.available_commands]
+    assert {"petal-care", "status", "user:status"} <= {one.name for one in told.available_commands}
     assert "The effort is high" in one.text()
     assert "Water them: every day." in request["messages"][0]["content"][-1]["text"]
+    assert "Say how Rose is." in second["messages"][-1]["content"][-1]["text"]
 
 
 async def test_commands_are_announced_with_what_to_type_behind_them(place: Place) -> None:
