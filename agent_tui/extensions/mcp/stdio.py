@@ -26,6 +26,7 @@ from agent_tui.extensions.mcp.lines import Lines
 from agent_tui.extensions.mcp.log import ServerLog
 from agent_tui.extensions.mcp.results import CUT_MARK
 from agent_tui.protocol.data import JsonObject
+from agent_tui.toolkit.children import PIPE, Child, start_child
 from agent_tui.toolkit.environment import child_environment
 
 ReadStream = AnyReadStream[SessionMessage | Exception]
@@ -39,7 +40,6 @@ INHERITED = (
 MAX_NOISE_LINES = 10_000
 MAX_NOTICES_A_SECOND = 1_000
 _CHUNK_BYTES = 65_536
-_POLL_S = 2.0
 _EOF_GRACE_S = 1.0
 _TERM_GRACE_S = 0.7
 _QUEUED_MESSAGES = 64
@@ -105,37 +105,33 @@ class StdioServer:
             finally:
                 read_stream.close()
                 write_stream.close()
-                await self._stop(process)
-                for task in tasks:
-                    task.cancel()
-                await asyncio.wait(tasks)
-                await _drain(process)
+                try:
+                    await self._stop(process)
+                finally:
+                    for task in tasks:
+                        task.cancel()  # before the pipes are closed: nobody may read on from a closed one
+                    await (
+                        process.end()
+                    )  # also when the server itself is gone: what it started may have stayed
+                    await asyncio.wait(tasks)
 
-    async def _start(self) -> asyncio.subprocess.Process:
+    async def _start(self) -> Child:
         """Raises ServerFault."""
         cwd = self._workspace / Path(self._spec.cwd).expanduser()
         env = server_environment(self._spec, self._workspace, os.environ)
         program = find_command(
             self._spec.command, cwd=cwd, workspace=self._workspace, path=env.get("PATH", os.defpath)
         )
-        pipe = asyncio.subprocess.PIPE
         try:
-            return await asyncio.create_subprocess_exec(
-                program,
-                *self._spec.args,
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
-                env=env,
-                cwd=cwd,
-                start_new_session=True,
+            return await start_child(
+                (program, *self._spec.args), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env, cwd=cwd
             )
         except (OSError, ValueError) as error:
             raise ServerFault(f"cannot be started: {error}", lasting=True) from error
 
     async def _read(
         self,
-        process: asyncio.subprocess.Process,
+        process: Child,
         incoming: MemoryObjectSendStream[SessionMessage | Exception],
     ) -> None:
         """Pass messages on until the process ends, closes its output or says too much."""
@@ -143,7 +139,7 @@ class StdioServer:
         assert process.stdout is not None
         with incoming:
             while self._noise <= MAX_NOISE_LINES:
-                chunk = await _next_chunk(process, process.stdout)
+                chunk = await process.stdout.read(_CHUNK_BYTES)
                 if not chunk:
                     break
                 for line, size in lines.feed(chunk):
@@ -159,12 +155,12 @@ class StdioServer:
                 process, lines.pending_bytes
             )  # before the stream ends: then nobody waits for it
 
-    async def _say_why(self, process: asyncio.subprocess.Process, pending_bytes: int) -> None:
+    async def _say_why(self, process: Child, pending_bytes: int) -> None:
         if self._noise > MAX_NOISE_LINES:
             self.ended = f"wrote more than {MAX_NOISE_LINES:,} lines that are no messages"
             return
-        await _exited(process, _EOF_GRACE_S)
-        code = process.returncode
+        await process.exited(_EOF_GRACE_S)
+        code = process.exit_code
         how = "closed its output" if code is None else _how_it_ended(code)
         self.ended = f"{how} in the middle of a message" if pending_bytes else how
 
@@ -192,9 +188,7 @@ class StdioServer:
         self._notices += 1
         return self._notices > MAX_NOTICES_A_SECOND
 
-    async def _write(
-        self, process: asyncio.subprocess.Process, outgoing: MemoryObjectReceiveStream[SessionMessage]
-    ) -> None:
+    async def _write(self, process: Child, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
         assert process.stdin is not None
         with outgoing, contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the pipe is closing
             async for item in outgoing:
@@ -202,7 +196,7 @@ class StdioServer:
                 process.stdin.write(f"{text}\n".encode("utf-8", "replace"))
                 await process.stdin.drain()
 
-    async def _read_errors(self, process: asyncio.subprocess.Process) -> None:
+    async def _read_errors(self, process: Child) -> None:
         assert process.stderr is not None
         lines = Lines(max_bytes=8_192, kept_bytes=4_096)
         while chunk := await process.stderr.read(_CHUNK_BYTES):
@@ -210,52 +204,14 @@ class StdioServer:
                 self._log.add("stderr", line.decode("utf-8", "replace"))
             await asyncio.sleep(0)
 
-    async def _stop(self, process: asyncio.subprocess.Process) -> None:
-        """Close its input, then end its whole group."""
+    async def _stop(self, process: Child) -> None:
+        """Close its input, then ask its whole group to end."""
         if process.stdin is not None:
             with contextlib.suppress(OSError, RuntimeError):
                 process.stdin.close()
-        if not await _exited(process, _EOF_GRACE_S):
-            _signal_group(process.pid, signal.SIGTERM)
-            await _exited(process, _TERM_GRACE_S)
-        # Also when the server itself is gone: what it started may have stayed.
-        _signal_group(process.pid, signal.SIGKILL)
-        await _exited(process, _TERM_GRACE_S)
-
-
-async def _next_chunk(process: asyncio.subprocess.Process, stream: asyncio.StreamReader) -> bytes:
-    """Read some bytes; b"" at the end, and when the process is gone though a child of it holds the pipe open."""
-    while True:
-        try:
-            async with asyncio.timeout(_POLL_S):
-                return await stream.read(_CHUNK_BYTES)
-        except TimeoutError:
-            if process.returncode is not None:
-                return b""
-
-
-async def _exited(process: asyncio.subprocess.Process, limit_s: float) -> bool:
-    """Wait until the process is gone, at most `limit_s`. `wait()` would also wait for its children's pipes."""
-    deadline = time.monotonic() + limit_s
-    while process.returncode is None:
-        if time.monotonic() >= deadline:
-            return False
-        await asyncio.sleep(0.01)
-    return True
-
-
-async def _drain(process: asyncio.subprocess.Process) -> None:
-    """Read what is left in the pipes of a process that is gone: only at their end asyncio closes them."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_TERM_GRACE_S):
-            for stream in (process.stdout, process.stderr):
-                while stream is not None and await stream.read(_CHUNK_BYTES):
-                    pass
-
-
-def _signal_group(group: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+        if not await process.exited(_EOF_GRACE_S):
+            process.signal(signal.SIGTERM)
+            await process.exited(_TERM_GRACE_S)
 
 
 def _how_it_ended(code: int) -> str:
