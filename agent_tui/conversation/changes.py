@@ -50,11 +50,13 @@ class Opened(Protocol):
 @dataclass(frozen=True)
 class _Compared:
     """A comparison that was shown: the trees `then` and `now`, how files differ, what is the person's and why.
+    `when` says when things were as in `then`.
 
     `by_hand` holds how a file differs from what the agent left.
     """
 
     since: str
+    when: str
     then: str
     now: str
     files: dict[str, FileChange]
@@ -103,7 +105,7 @@ class SessionChanges:
             assert hunk is not None  # a part of several
             wanted = await checkpoints.mix(shown.now, contents={path: parts.without(hunk)})
         what = path if whole else f"part {hunk + 1 if hunk is not None else 1} of {path}"
-        return await self._put_back(wanted, shown.now, path, what, shown.since)
+        return await self._put_back(wanted, shown.now, path, what, shown.when)
 
     async def undo_revert(self) -> str:
         if not self._reverts:
@@ -121,7 +123,7 @@ class SessionChanges:
         await self._reload(f"The person brought your change of {path} back; read it again.")
         return f"{path} is again as it was before you took it back."
 
-    async def _put_back(self, wanted: str, shown: str, path: str, what: str, since: str) -> Reverted:
+    async def _put_back(self, wanted: str, shown: str, path: str, what: str, when: str) -> Reverted:
         """Write one file. It counts as the person's work from here on: no later move overwrites it unasked."""
         done = await self._checkpoints().put_back(wanted, last=shown, only=[path])
         if done.left:
@@ -134,8 +136,8 @@ class SessionChanges:
         await self._opened().record.checkpoint(
             {"tree": done.tree, "label": RESTORED, "changed": [], "left": [path]}
         )
-        await self._reload(f"The person put {what} back to what it was before {since}; read it again.")
-        return Reverted(f"{what} is as it was before {since}.", done=True)
+        await self._reload(f"The person put {what} back to what it was {when}; read it again.")
+        return Reverted(f"{what} is as it was {when}.", done=True)
 
     async def _compare(self, records: Sequence[RawRecord], scope: Scope) -> _Compared:
         checkpoints = self._checkpoints()
@@ -152,6 +154,7 @@ class SessionChanges:
         by_hand = {change.path: change for change in await checkpoints.compare(last, now)} if last else {}
         return _Compared(
             since,
+            f"{'at' if scope == 'branch' else 'before'} {since}",
             then,
             now,
             files,

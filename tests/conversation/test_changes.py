@@ -292,13 +292,14 @@ async def test_a_branch_is_compared_with_its_merge_base(here: Here) -> None:
 async def test_a_file_and_a_hunk_go_back_to_the_merge_base_when_the_person_is_sure(here: Here) -> None:
     await branch(here)
     here.write("a.txt", (1, "committed\n"), (20, "not committed\n"))
-    await here.changes.compare("branch")
+    found = await here.changes.compare("branch")
 
     asked = await here.changes.revert("a.txt", 0)
     assert not asked.done
     assert (await here.changes.revert("a.txt", 0, sure=True)).done
     await here.changes.compare("branch")
-    assert (await here.changes.revert("gone.txt", sure=True)).done
+    gone = await here.changes.revert("gone.txt", sure=True)
+    assert (gone.done, gone.said) == (True, f"gone.txt is as it was at {found.since}.")
 
     assert here.lines("a.txt") == [*LINES[:-1], "not committed\n"]
     assert here.lines("gone.txt") == LINES
