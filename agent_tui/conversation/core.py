@@ -4,41 +4,36 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from agent_tui.agent.checkpoints import Checkpoints
-from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.conversation.clipboard import Clipboard
-from agent_tui.conversation.desk import Desk, ToldOnce
+from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings, SessionHouse
 from agent_tui.conversation.images import IMAGE_MARK, KeptImages
+from agent_tui.conversation.model_choice import ConnectTo, ModelChoice
+from agent_tui.conversation.open_session import OpenSession
 from agent_tui.conversation.own_commands import SessionCommands, Typed
 from agent_tui.conversation.past import SessionPast
-from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.rules import SessionRules
 from agent_tui.conversation.rulings import PolicyRulings
 from agent_tui.conversation.servers import SessionServers
-from agent_tui.conversation.session_hooks import SessionHooks
 from agent_tui.conversation.talk import SessionTalk
 from agent_tui.executor.registry import CompositeSource
-from agent_tui.executor.rounds import Rounds
 from agent_tui.extensions.commands import CommandLibrary
 from agent_tui.extensions.mcp.config import Found
 from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
-from agent_tui.protocol.errors import AgentTuiError, Overloaded, ProviderError, RateLimited, SessionError
+from agent_tui.protocol.errors import Overloaded, RateLimited, SessionError
 from agent_tui.protocol.events import Event, EventSink, Notice, Usage
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
-from agent_tui.providers.base import Provider
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox
 from agent_tui.sessions.approvals import ApprovalKey, RecordedApprover
@@ -46,50 +41,11 @@ from agent_tui.sessions.deferred import recorded_approver
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session, SessionStore
-from agent_tui.toolkit.context import Ask, Question, TodoItem, TodoList
-from agent_tui.toolkit.jobs import SessionJobs
+from agent_tui.toolkit.context import Ask, Question, TodoItem
 from agent_tui.toolkit.programs import find_program
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
 
-
-@dataclass
-class OpenSession:
-    """Everything that belongs to one session and goes when another is opened.
-
-    `shown` are the sentences about it that the person saw.
-    """
-
-    record: Session
-    agent: Agent
-    jobs: SessionJobs
-    todos: TodoList
-    checkpoints: Checkpoints
-    surroundings: Surroundings
-    restored: Restored
-    told: ToldOnce
-    shell: PersonShell
-    hooks: SessionHooks
-    rounds_for: Callable[[str], Rounds]
-    shown: set[str] = field(default_factory=set[str])
-
-    def new_notices(self) -> list[str]:
-        """Give the sentences about this session that were not given yet."""
-        instructions = self.surroundings.instructions
-        said = [*self.record.notices, *(instructions.notices if instructions else [])]
-        new = [text for text in said if text not in self.shown]
-        self.shown.update(new)
-        return new
-
-    async def aclose(self) -> str:
-        """End its jobs and its helper, close its file; give where a copy is when it could not be saved, else ""."""
-        await self.jobs.close()
-        await self.checkpoints.aclose()
-        await self.record.aclose()
-        return await asyncio.to_thread(self.record.write_elsewhere)
-
-
 OpenWith = Callable[[Session], Awaitable[OpenSession]]
-ConnectTo = Callable[[str], Provider]
 
 
 class Core:
@@ -142,8 +98,9 @@ class Core:
             counts=project_counts,
             tell=desk.tell,
         )
+        self._model = ModelChoice(connect, lambda: self._session.agent)
+        self._house.keeping.key_stored = self._model.key_stored
         self._open_session = open_session
-        self._connect = connect
         self._store = store
         self._policy = policy
         self._rules = SessionRules(policy, granted)
@@ -353,19 +310,10 @@ class Core:
         return ""
 
     async def set_model(self, name: str) -> str:
-        try:
-            provider = await asyncio.to_thread(self._connect, name)
-        except AgentTuiError as error:
-            return str(error)
-        old, self.agent.provider = self.agent.provider, provider
-        await old.aclose()
-        return f"{provider.name}:{provider.model} answers from now on; the cached prefix of the old model is lost."
+        return await self._model.use(name)
 
     async def models(self) -> Sequence[str]:
-        try:
-            return await self.agent.provider.models()
-        except ProviderError:
-            return [self.agent.provider.model]
+        return await self._model.names()
 
     async def keep_image(self, path: str) -> str:
         images = KeptImages(lambda: self._session.record.data_dir)

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,10 @@ _KINDS = {
 
 
 class PersonsKeeping:
-    """Implements the interface's `Keeping`. `shell` is the person's shell of the open session."""
+    """Implements the interface's `Keeping`. `shell` is the person's shell of the open session.
+
+    `key_stored` is told the provider of a key that was stored; it may add a sentence.
+    """
 
     def __init__(
         self,
@@ -40,6 +43,7 @@ class PersonsKeeping:
         self._workspace = workspace
         self._key_file = key_file
         self._shell = shell
+        self.key_stored: Callable[[str], Awaitable[str]] | None = None
 
     def add_rule(self, word: RuleWord, rule: str, keep: KeepFor) -> str:
         effect = Decision(word)
@@ -118,7 +122,9 @@ class PersonsKeeping:
     async def store_key(self, provider: str, key: str) -> str:
         from agent_tui.subcommands.auth import set_key
 
-        return await self._told(partial(set_key, provider, key, key_file=self._key_file))
+        said = await self._told(partial(set_key, provider, key, key_file=self._key_file))
+        more = await self.key_stored(provider) if self.key_stored is not None else ""
+        return f"{said} {more}".strip()
 
     async def forget_key(self, provider: str) -> str:
         from agent_tui.subcommands.auth import forget_key

@@ -31,7 +31,8 @@ class AnthropicProvider:
     """Asks a Claude model, or a server that speaks the Messages API, once per `stream`.
 
     `platform` bedrock and vertex use the SDK's extras and the cloud's own credentials (not tried against the
-    clouds). `api_key` and `auth_token` are sent the SDK's way; neither is ever part of an error.
+    clouds). `api_key` and `auth_token` are sent the SDK's way; neither is ever part of an error. `key_hint` says what
+    to do about a refused key.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class AnthropicProvider:
         base_url: str = "",
         platform: Platform = "anthropic",
         headers: Mapping[str, str] | None = None,
+        key_hint: str = "Check the key.",
     ) -> None:
         self.name = "anthropic"
         self.info: ModelInfo = facts.info
@@ -57,7 +59,7 @@ class AnthropicProvider:
         self._server = failures.Server(
             name="Anthropic" if self._base_url == DEFAULT_BASE_URL else f"The server at {self._base_url}",
             base_url=self._base_url,
-            key_hint="Check ANTHROPIC_API_KEY, or store a key: agent-tui auth set anthropic.",
+            key_hint=key_hint,
             model=self.model,
             secrets=(api_key, auth_token),
         )

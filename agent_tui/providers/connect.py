@@ -10,7 +10,7 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AuthError, UsageError
 from agent_tui.providers._warm import load_sdk
 from agent_tui.providers.base import Provider
-from agent_tui.providers.keys import find_key, stored_names
+from agent_tui.providers.keys import Key, advice, find_key, stored_names
 from agent_tui.providers.models import ModelTable, load_table
 from agent_tui.providers.offline import MODEL as OFFLINE_MODEL
 from agent_tui.providers.offline import OfflineProvider
@@ -179,7 +179,7 @@ def _anthropic(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mappi
     platform: Literal["anthropic", "bedrock", "vertex"] = "anthropic"
     if choice.provider == "bedrock" or choice.provider == "vertex":
         platform = choice.provider
-    key, token = spec.api_key, ""
+    key, token, source = spec.api_key, "", ""
     if not key and platform == "anthropic":
         found = find_key(
             "anthropic",
@@ -189,9 +189,8 @@ def _anthropic(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mappi
             key_file=spec.key_file,
         )
         if found is None and not _is_loopback(choice.base_url):
-            raise AuthError(
-                "There is no key for Anthropic. Set ANTHROPIC_API_KEY, or store one: agent-tui auth set anthropic."
-            )
+            raise AuthError(f"There is no key for Anthropic. {advice('anthropic', 'ANTHROPIC_API_KEY')}")
+        source = found.source if found is not None else ""
         if found is not None and found.source == "ANTHROPIC_AUTH_TOKEN":
             token = found.value
         elif found is not None:
@@ -203,6 +202,9 @@ def _anthropic(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mappi
         base_url=choice.base_url,
         platform=platform,
         headers=spec.headers,
+        key_hint=advice("anthropic", "ANTHROPIC_API_KEY", source=source)
+        if platform == "anthropic"
+        else "Check the credentials of the cloud.",
     )
 
 
@@ -210,34 +212,43 @@ def _openai(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mapping[
     from agent_tui.providers.openai_compatible import OpenAICompatibleProvider  # only when chosen
 
     profile = profile_for(choice.provider, choice.base_url)
-    key = spec.api_key or _openai_key(spec, choice, profile, env)
+    found = None if spec.api_key else _openai_key(spec, choice, profile, env)
+    source = found.source if found else ""
     return OpenAICompatibleProvider(
         table.facts(profile.name, choice.model),
         profile=profile,
-        api_key=key,
+        api_key=found.value if found else spec.api_key,
         base_url=choice.base_url,
         api=spec.api,
         headers=spec.headers,
+        key_hint=advice(_key_name(profile), profile.key_variables[0], source=source)
+        if profile.key_variables
+        else "Check what key the server wants.",
     )
 
 
-def _openai_key(spec: ProviderSpec, choice: Choice, profile: Profile, env: Mapping[str, str]) -> str:
+def _openai_key(spec: ProviderSpec, choice: Choice, profile: Profile, env: Mapping[str, str]) -> Key | None:
     if profile.is_local and not spec.key_command:
-        return ""
+        return None
     found = find_key(
-        profile.name if profile.name in PROFILES else "openai",
+        _key_name(profile),
         profile.key_variables,
         environ=env,
         command=spec.key_command,
         key_file=spec.key_file,
     )
     if found is not None:
-        return found.value
+        return found
     if profile.name in PROFILES and not profile.is_local:
         raise AuthError(
-            f"There is no key for {profile.title}. Set {profile.key_variables[0]}, or store one: agent-tui auth set {profile.name}."
+            f"There is no key for {profile.title}. {advice(profile.name, profile.key_variables[0])}"
         )
-    return ""
+    return None
+
+
+def _key_name(profile: Profile) -> str:
+    """Under which name the key of a server is kept."""
+    return profile.name if profile.name in PROFILES else "openai"
 
 
 def _is_loopback(base_url: str) -> bool:

@@ -65,6 +65,16 @@ def find_key(
     return None
 
 
+def advice(provider: str, variable: str, *, source: str = "") -> str:
+    """Say what to do about a key that a server refused; `source` is where it came from, as in `Key`, "" when unknown."""
+    store = f"store one with /login {provider}, or in a shell with agent-tui auth set {provider}."
+    if source == "the key command":
+        return "It was printed by the key command: check model.key_command."
+    if source.isupper():  # a variable
+        return f"It comes from {source}, which wins over a stored key: set it anew, or unset it and {store}"
+    return f"Set {variable}, or {store}"
+
+
 def _from_command(command: str) -> str:
     """Run the command without a shell and give the first line it prints."""
     try:

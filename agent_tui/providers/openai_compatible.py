@@ -55,6 +55,7 @@ class OpenAICompatibleProvider:
         api_key: str = "",
         api: Literal["", "chat", "responses"] = "",
         headers: Mapping[str, str] | None = None,
+        key_hint: str = "Check the key.",
     ) -> None:
         self.name = profile.name if profile is not COMPATIBLE else "openai"
         self.info: ModelInfo = facts.info
@@ -69,15 +70,10 @@ class OpenAICompatibleProvider:
         ) == "responses"
         self._headers = {**profile.headers, **(headers or {})}
         self._made: AsyncOpenAI | None = None
-        hint = (
-            f"Check {profile.key_variables[0]}, or store a key: agent-tui auth set {self.name}."
-            if profile.key_variables
-            else ""
-        )
         self._server = failures.Server(
             name=profile.title if profile is not COMPATIBLE else f"The server at {self._base_url}",
             base_url=self._base_url,
-            key_hint=hint or "Check what key the server wants.",
+            key_hint=key_hint,
             model=self.model,
             secrets=(api_key,),
         )

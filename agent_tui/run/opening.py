@@ -15,11 +15,11 @@ from agent_tui.agent.nested import NestedInstructions
 from agent_tui.agent.plan import PlanMode, PlanReminder, inside_reminder
 from agent_tui.agent.prompt import system_prompt
 from agent_tui.agent.subagents import Shared, Subagents
-from agent_tui.conversation.core import OpenSession
 from agent_tui.conversation.denial_offer import DenialOffers
 from agent_tui.conversation.desk import Desk, ToldOnce
 from agent_tui.conversation.images import KeptImages
 from agent_tui.conversation.mentions import Attachments
+from agent_tui.conversation.open_session import OpenSession
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.round_hooks import RoundHooks
 from agent_tui.conversation.session_hooks import SessionHooks

@@ -17,7 +17,15 @@ from agent_tui.providers.loopback import probe
 from agent_tui.providers.models import cost_usd, load_table, server_effort
 from agent_tui.providers.offline import OfflineProvider
 from agent_tui.providers.openai_compatible import OpenAICompatibleProvider
-from tests.support.fake_servers import ChatServer, MessagesServer, completion, json_answer, message, page
+from tests.support.fake_servers import (
+    ChatServer,
+    MessagesServer,
+    completion,
+    json_answer,
+    message,
+    page,
+    status,
+)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +105,30 @@ def test_without_a_key_the_offline_model_answers() -> None:
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "openrouter"])
 def test_a_missing_key_says_which_variable_to_set(provider: str) -> None:
-    with pytest.raises(AuthError, match=r"Set [A-Z_]+KEY, or store one: agent-tui auth set"):
+    with pytest.raises(AuthError, match=rf"Set [A-Z_]+KEY, or store one with /login {provider},"):
         connect(ProviderSpec(provider=provider, model="m"), environ={})
+
+
+@pytest.mark.parametrize(
+    ("given", "stored", "advice"),
+    [
+        ({"OPENAI_API_KEY": "sk-a"}, "", "It comes from OPENAI_API_KEY, which wins over a stored key"),
+        ({}, "sk-b", "Set OPENAI_API_KEY, or store one with /login openai"),
+    ],
+)
+async def test_a_refused_key_says_how_to_put_another_in_its_place(
+    tmp_path: Path, given: dict[str, str], stored: str, advice: str
+) -> None:
+    file = tmp_path / "keys.json"
+    if stored:
+        store_key("openai", stored, key_file=file, use_keyring=False)
+    async with ChatServer([status(401)]) as server:
+        spec = ProviderSpec(provider="openai", model="m", base_url=server.url, key_file=file)
+        made = connect(spec, environ=given)
+        with pytest.raises(AuthError, match=advice):
+            async with made.stream(request()) as deltas:
+                [delta async for delta in deltas]
+        await made.aclose()
 
 
 @pytest.mark.parametrize("provider", ["ollama", "lmstudio", "llamacpp", "vllm"])

@@ -101,10 +101,9 @@ async def _login(host: CommandHost, args: str) -> None:
         host.notice("info", "No key was kept.")
         return
     said = await keeping.store_key(provider, key)
-    host.notice(
-        "info",
-        f"{said} /model {provider}:NAME asks it, /config model.provider {provider} makes it the default.",
-    )
+    if host.backend.status().provider != provider:
+        said += f" /model {provider}:NAME asks it, /config model.provider {provider} makes it the default."
+    host.notice("info", said)
 
 
 async def _logout(host: CommandHost, args: str) -> None:

@@ -111,6 +111,14 @@ async def test_a_key_is_never_shown_and_never_kept_as_a_prompt(workspace: Path) 
         assert not any("sk-12" in text for text in here.backend.remembered)
 
 
+async def test_a_key_of_another_provider_says_how_its_models_are_asked(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        await here.send("/login anthropic")
+        await here.until(lambda: isinstance(here.app.screen, SecretScreen))
+        await here.press(*"abc", "enter")
+        await here.until(lambda: any("/model anthropic:NAME asks it" in text for text in here.notices))
+
+
 async def test_leaving_the_key_keeps_none(workspace: Path) -> None:
     async with stage(workspace) as here:
         await here.send("/login anthropic")
