@@ -292,9 +292,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
                 loop.add_signal_handler(number, self._told_to_end, code)
 
     def _forgotten(self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-        error = context.get("exception")
-        met = error if isinstance(error, Exception) else RuntimeError(str(context.get("message", "")))
-        write_crash(self.settings.crash_log, met)
+        error = context.get("exception") or context.get("message")
+        write_crash(self.settings.crash_log, error if isinstance(error, Exception) else RuntimeError(error))
 
     def _told_to_end(self, code: int) -> None:
         self.run_worker(self.leave(code), group="leave", exit_on_error=False)
