@@ -47,7 +47,9 @@ def row(server: ServerView, names: Sequence[str]) -> Content:
 def about(server: ServerView) -> list[str]:
     """Give the facts below the list, one line each."""
     who = " · ".join(filter(None, [server.title, f"protocol {server.version}" if server.version else ""]))
-    lines = [f"{server.name}{f' · {who}' if who else ''}", f"from {server.file} ({server.origin})"]
+    lines = [f"{server.name}{f' · {who}' if who else ''}"]
+    if server.file:
+        lines.append(f"from {server.file} ({server.origin})")
     if server.detail:
         lines.append(server.detail)
     if server.tools:
