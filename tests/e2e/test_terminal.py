@@ -18,7 +18,7 @@ def test_bytes_that_are_no_utf8_do_not_end_the_program(place: Place) -> None:
 
 def test_nothing_is_written_and_nothing_runs_while_idle(place: Place) -> None:
     with place.terminal() as terminal:
-        terminal.until(READY)
+        terminal.until("offline")  # the core is there
         terminal.quiet(3.0)
         before = cpu_ticks(terminal.pid)
         wrote = terminal.pump(3.0)
