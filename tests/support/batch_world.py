@@ -35,7 +35,7 @@ class Batch:
     def command(self, *arguments: str) -> list[str]:
         return [*PROGRAM, "batch", str(self.file), "-C", str(self.place.project), *arguments]
 
-    def run(self, *arguments: str, timeout_s: float = 120, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, timeout_s: float = 300, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(*arguments),
             env=self.place.env(**env),
