@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tui.permissions.shell.special import BUILTINS, awk_only_prints
+from agent_tui.permissions.shell.awk import awk_only_prints
+from agent_tui.permissions.shell.special import BUILTINS
 from agent_tui.permissions.shell.strict import StrictParser
 from agent_tui.permissions.shell.tree import TreeReader
 from agent_tui.permissions.shell.words import NotStatic

@@ -16,10 +16,13 @@ from agent_tui.permissions.shell.wrappers import SHELLS, base_name
 from agent_tui.protocol.permissions import PermissionKind, Risk
 
 _WRITING_OPTIONS = re.compile(
-    r"--?(o|O|out|outfile|output|output-\w+|out-?dir|outdir|dest|destination|target|target-dir\w*|prefix|directory|dir"
-    r"|install-dir|log-?file|save|export|dump|report|d|C|t|D|J|P|T|r|f|cwd|chdir|work-tree|git-dir|root|userbase|cache-dir|trace"
-    r"|fprint\w*|fls|cookie-jar|dump-header|directory-prefix|append-output|profile|datadir|compress-program|suffix|write-out\w*|path)"
+    r"--?(?:[oOdCtDJPTrf]|(?i:out|outfile|output|output-\w+|out-?dir|dest|destination|target|target-dir\w*|prefix|directory|dir"
+    r"|install-dir|log-?file|save|export|dump|report|cwd|chdir|work-tree|git-dir|root|userbase|cache-dir|trace"
+    r"|fprint\w*|fls|cookie-jar|dump-header|directory-prefix|append-output|profile|datadir|compress-program|suffix"
+    r"|write-out\w*|path|one-top-level|junit-?xml|basetemp|[\w-]+-(?:destination|output|outdir|out)|\w+_out))"
 )
+_CLUSTER = re.compile(r"-[A-Za-z]{2,}")
+_SECOND_IS_TARGET = frozenset({"uniq", "xxd"})
 _LAST_IS_TARGET = frozenset({"cp", "ln", "install", "scp", "rsync", "link"})
 _FIRST_IS_MODE = frozenset({"chmod", "chown", "chgrp", "chcon"})
 
@@ -73,7 +76,7 @@ class Effects:
             yield from Effects(self.world, self._moved(words)).named(program, kept[1:])
         else:
             yield from self.named(program, words[1:])
-        yield from self._in_code(program, words[1:])
+        yield from self.in_code(program, words[1:])
         yield from self._known(program, [word.text for word in words[1:]])
 
     def _moved(self, words: Sequence[Word]) -> str:
@@ -108,6 +111,9 @@ class Effects:
             yield value, name
         elif text.startswith("-") and len(text) > 2:
             yield text[2:].removeprefix("="), text[:2]
+            name, equals, value = text.partition("=")
+            if equals and len(name) > 2:
+                yield value, name
         elif not text.startswith("-"):
             if ":" not in text or os.path.lexists(os.path.join(self.cwd, text)):
                 yield text, before if before.startswith("-") and "=" not in before else ""
@@ -117,8 +123,8 @@ class Effects:
             if ":" in text and not equals:
                 yield from ((part, before) for part in text.split(":")[:2])
 
-    def _in_code(self, program: str, words: Sequence[Word]) -> Iterator[Touch]:
-        """Give the absolute paths that a piece of code (`python -c`, `sed`, `awk`) seems to write."""
+    def in_code(self, program: str, words: Sequence[Word]) -> Iterator[Touch]:
+        """Give the absolute paths that a piece of code (`python -c`, `sed`, `awk`, what is fed to one) seems to write."""
         if not _RUNS_CODE.fullmatch(program):
             return
         for word in words:
@@ -166,6 +172,10 @@ class Effects:
             letter = option.lstrip("-")
             if letter in words_of("programs.txt", f"not written by {program}"):
                 return False
+            if (letter[-1:] if _CLUSTER.fullmatch(option) else letter) in words_of(
+                "programs.txt", f"written by {program}"
+            ):
+                return True
             if _WRITING_OPTIONS.fullmatch(option):
                 return True
             if option.startswith("--") and "=" in words[at].text:
@@ -179,10 +189,12 @@ class Effects:
                     for word in words
                 )
             )
+        if program in _SECOND_IS_TARGET:
+            return len(operands) > 1 and at == operands[-1]
         if program == "find":
             return any(word.text in ("-delete", "-exec", "-execdir", "-ok", "-okdir") for word in words)
-        if program == "sed":
-            return _edits_in_place(words)
+        if in_place := words_of("programs.txt", f"in place {program}"):
+            return any(re.fullmatch(pattern, word.text) for pattern in in_place for word in words)
         if program == "git":
             return any(
                 word.text
@@ -201,7 +213,9 @@ class Effects:
                 )
                 for word in words
             )
-        return program not in words_of("programs.txt", "reads operands") or program == "zip"
+        return (
+            _module(program, words, at) not in words_of("programs.txt", "reads operands") or program == "zip"
+        )
 
     def write(self, place: Place, reason: str, *, folder: bool = False) -> Touch:
         """Give the touch of a write to a path; outside the project a person is asked for the directory."""
@@ -283,8 +297,12 @@ class Effects:
             return
 
 
-def _edits_in_place(words: Sequence[Word]) -> bool:
-    return any(re.match(r"-[nErsuz]*i|--in-place", word.text) for word in words)
+def _module(program: str, words: Sequence[Word], at: int) -> str:
+    """Give the module that `python -m MODULE` hands the word at `at` to; else the program itself."""
+    texts = [word.text for word in words]
+    if not program.startswith("python") or "-m" not in texts[: max(at - 1, 0)]:
+        return program
+    return texts[texts.index("-m") + 1]
 
 
 def _is_archive_written(words: Sequence[Word]) -> bool:

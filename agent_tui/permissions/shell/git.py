@@ -17,7 +17,7 @@ from agent_tui.permissions.shell.world import World
 _GLOBAL_HARMLESS = frozenset(
     {"--no-pager", "--no-optional-locks", "-P", "--literal-pathspecs", "--no-replace-objects"}
 )
-_GLOBAL_VALUE = frozenset(
+GLOBAL_VALUE = frozenset(
     {
         "-c",
         "-C",
@@ -57,7 +57,7 @@ def split_global(words: Sequence[Word]) -> tuple[list[Word], list[Word]]:
     """Split `git`'s words (without the name) into global options and subcommand with its words."""
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
-        takes = words[at].text in _GLOBAL_VALUE
+        takes = words[at].text in GLOBAL_VALUE
         at += 2 if takes else 1
     return list(words[:at]), list(words[at:])
 

@@ -1,8 +1,9 @@
-"""Finds files that may hold secrets among those that a git repository tracks, by reading its index."""
+"""Says which files a git repository tracks, and which of them may hold secrets, by reading its index."""
 
 import os
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from agent_tui.permissions.paths import is_secret
@@ -25,6 +26,16 @@ def secret_below(root: str, limits: tuple[str, ...] | None = None) -> str:
         if name == UNKNOWN or limits is None or any(_is_below(name, limit) for limit in limits):
             return name
     return ""
+
+
+def tracked(root: str, most: int) -> tuple[str, ...] | None:
+    """Give the paths that git tracks; None when there are more than `most` or the index cannot be read."""
+    try:
+        data = (Path(_git_folder(root)) / "index").read_bytes()
+        names = tuple(islice(_names(data), most + 1))
+    except (OSError, ValueError, IndexError):
+        return None
+    return names if len(names) <= most else None
 
 
 def _is_below(name: str, limit: str) -> bool:

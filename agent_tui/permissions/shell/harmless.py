@@ -1,10 +1,13 @@
 """Decides whether a command only reads, and what it reads."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent_tui.permissions.shell.git import check_git
+from agent_tui.permissions.paths import is_inside
+from agent_tui.permissions.shell.git import check_git, split_global
+from agent_tui.permissions.shell.git_index import tracked
 from agent_tui.permissions.shell.options import Operand, Use, file_values, read_use
 from agent_tui.permissions.shell.readers import readers, versioned
 from agent_tui.permissions.shell.script import Simple
@@ -41,6 +44,11 @@ _FED_BY_NAMES = frozenset(
 )
 
 
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./+=,~%^#-]*")
+_MOST_TRACKED = 2_000
+_ONLY_BUILTINS = frozenset({"cd", "help", "history", "alias"})
+
+
 class Harmless:
     """Judges commands by what is known of programs that only read."""
 
@@ -63,8 +71,10 @@ class Harmless:
             return refuse(f"{shim} runs whichever program a file of the project chooses")
         if listed := _options_file(program, words[1:]):
             return refuse(f"{program} may read its options from {listed}")
-        if program in ("cd",):
-            return HARMLESS if inner.in_shell else refuse("cd by a program")
+        if program in _ONLY_BUILTINS and not inner.in_shell:
+            return refuse(f"{program} by a program")
+        if program == "cd":
+            return HARMLESS
         if program == "command":
             return (
                 check_lookup(words[1:])
@@ -125,7 +135,7 @@ class Harmless:
         named = [(path, k) for path, k in reading.paths if path.text != "."]
         searches_below = any(k is Operand.TREE for _, k in reading.paths)
         return Reading(
-            (*named, *((path, kind) for path, _ in fed.paths)),
+            (*named, *((path, kind if kind is Operand.NAME else k) for path, k in fed.paths)),
             follows_links=True,
             only=() if searches_below else fed.only,
         )
@@ -133,6 +143,10 @@ class Harmless:
     def _fed_from(self, upstream: Simple, cwd: str) -> Reading | None:
         """Give the directories whose file names a command prints; None when names could be anything."""
         words = unwrap(upstream.words).words
+        if words and words[0].text == "git" and not upstream.redirects_input:
+            return (
+                None if self.reading(Unwrapped(words), cwd, None).refused else self._tracked(words[1:], cwd)
+            )
         if not words or words[0].text not in ("find", "rg", "grep", "fd") or upstream.redirects_input:
             return None
         reading = self.reading(Unwrapped(words), cwd, None)
@@ -152,6 +166,33 @@ class Harmless:
             if not self._world.contains(place) or self._world.facts(place.real).odd_name:
                 return None
         return Reading(tuple((root, Operand.TREE) for root in roots), only=only)
+
+    def _tracked(self, words: Sequence[Word], cwd: str) -> Reading | None:
+        """Give the files that a plain `git ls-files` may name, each of them looked at by itself."""
+        texts = [word.text for word in split_global(words)[1]]
+        plain = all(not t.startswith("-") or t in ("-c", "--cached", "--") for t in texts)
+        if (
+            texts[:1] != ["ls-files"]
+            or not plain
+            or any(t.startswith(("/", "..", ":")) or "/.." in t for t in texts)
+        ):
+            return None
+        root = self._world.git_root(cwd)
+        names = tracked(root, _MOST_TRACKED)
+        if names is None or not self._world.contains(self._world.place(root, "/")):
+            return None
+        below = os.path.relpath(cwd, root)
+        names = tuple(
+            n if below == "." else n[len(below) + 1 :] for n in names if below == "." or is_inside(n, below)
+        )
+        if not all(_PLAIN_NAME.fullmatch(name) and ".." not in name.split("/") for name in names):
+            return None
+        folder = [os.path.isdir(os.path.join(cwd, name)) for name in names]
+        return Reading(
+            tuple(
+                (Word(n, n), Operand.TREE if d else Operand.FILE) for n, d in zip(names, folder, strict=True)
+            )
+        )
 
 
 def _options_file(program: str, words: Sequence[Word]) -> str:

@@ -158,6 +158,7 @@ class Judge:
         layers = [words, *possible_inner(words)]
         for layer in layers:
             verdict.touches.extend(Effects(self._world, cwd).of(layer))
+            verdict.touches.extend(Effects(self._world, cwd).in_code(base_name(layer[0].text), _fed(simple)))
             if layer is not words and program != "ssh" and (hidden := network_use(layer)) is not None:
                 verdict.touches.extend(network_touches(hidden, base_name(layer[0].text)))
         self._grave(layers, verdict)
@@ -281,6 +282,12 @@ def _is_brought_back(path: str, patterns: tuple[str, ...]) -> bool:
         re.search(r"[{\\\[]", pattern) or any(fnmatchcase(part, pattern) for part in parts)
         for pattern in patterns
     )
+
+
+def _fed(simple: Simple) -> list[Word]:
+    """Give the texts that here-documents and here-strings feed to a command."""
+    texts = [r.body or (r.target.text if r.op == "<<<" and r.target else "") for r in simple.redirects]
+    return [Word(text, "", static=False) for text in texts if text]
 
 
 def reads_by_nature(words: Sequence[Word]) -> bool:

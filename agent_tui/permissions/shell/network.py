@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from urllib.parse import urlsplit
 
+from agent_tui.permissions.shell.git import GLOBAL_VALUE
 from agent_tui.permissions.shell.tables import entries
 from agent_tui.permissions.shell.words import Word
 from agent_tui.permissions.shell.wrappers import base_name
@@ -26,6 +27,11 @@ _SCP = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:]+\]):(
 _USER_AT = re.compile(r"[\w.-]+@([A-Za-z0-9.-]+)")
 _HOSTLIKE = re.compile(
     r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?(:\d+)?|\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:]+"
+)
+_INTERPRETERS = re.compile(r"(python|pypy|node|nodejs|perl|ruby|php|lua|deno|bun|Rscript|elixir|tclsh)[\d.]*")
+_CONNECTS = re.compile(
+    r"urllib|requests|httpx|aiohttp|http\.client|\bsocket|ftplib|smtplib|\bfetch\s*\(|net[/.:]|https?[:'\"]|IO::Socket|LWP|curl_"
+    r"|fsockopen|open-uri|:httpc|axios"
 )
 _GIT_PAIRS = {("remote", "update"), ("remote", "show"), ("submodule", "update"), ("submodule", "add"), ("remote", "prune"),
               ("submodule", "init"), ("maintenance", "run")}  # fmt: skip
@@ -57,7 +63,9 @@ def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Ne
         remote = tuple(dict.fromkeys(m[1].lower() for m in map(_SCP.fullmatch, arguments) if m)) or urls_in(
             arguments
         )
-        return Network(remote, raw=True) if remote or program == "sftp" else None
+        if program == "sftp" and not remote:
+            remote = _raw_hosts(program, arguments)
+        return Network(remote, raw=True) if remote else None
     if program in _table()["raw"]:
         return Network(_raw_hosts(program, arguments), raw=True)
     if program in _table()["web"]:
@@ -65,6 +73,10 @@ def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Ne
     if program == "openssl" and _matches_subcommand("openssl", arguments):
         return Network(
             _raw_hosts(program, _value_after(arguments, "-connect", "-host") or arguments[1:]), raw=True
+        )
+    if _INTERPRETERS.fullmatch(program) and any(_CONNECTS.search(argument) for argument in arguments):
+        return Network(
+            tuple(dict.fromkeys(_host(url) for url in _URL.findall(" ".join(arguments)))) or (ANY,), raw=True
         )
     name = re.sub(r"^(python)[\d.]*$", r"\1", program)
     if name not in _subcommands() or not _matches_subcommand(name, arguments):
@@ -88,6 +100,8 @@ def _matches_subcommand(program: str, arguments: list[str]) -> bool:
     listed = _subcommands()[program]
     if "*" in listed or any(argument in listed for argument in arguments if argument.startswith("-")):
         return True
+    if program == "git":
+        arguments = _without_global(arguments)
     plain = [argument for argument in arguments if not argument.startswith("-")]
     if program == "git":
         return _git_subcommand(plain, arguments)
@@ -96,6 +110,14 @@ def _matches_subcommand(program: str, arguments: list[str]) -> bool:
     if program in ("yarn", "pnpm") and not plain:
         return program == "yarn" and not any(a in ("--version", "-v", "--help") for a in arguments)
     return bool(plain) and plain[0] in listed
+
+
+def _without_global(arguments: list[str]) -> list[str]:
+    """Leave out git's options before the subcommand, with their values."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        at += 2 if arguments[at] in GLOBAL_VALUE else 1
+    return arguments[at:]
 
 
 def _git_subcommand(plain: list[str], arguments: list[str]) -> bool:

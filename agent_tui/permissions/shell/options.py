@@ -32,7 +32,8 @@ class Spec:
     """The harmless uses of one program. `options` maps the exact spelling to what it takes.
 
     `first` is the kind of the first operand when it differs (a pattern); `numbers` allows `-5`; `at_most` and
-    `at_least` limit the operands. `plain` programs know no options: every word is an operand.
+    `at_least` limit the operands. `plain` programs know no options: every word is an operand. One of `needs` must
+    be given, where there are any.
     """
 
     options: dict[str, Takes]
@@ -42,6 +43,7 @@ class Spec:
     at_most: int = 1000
     at_least: int = 0
     plain: bool = False
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,15 @@ def parse_spec(text: str) -> Spec:
     """Read `options ... | operands` as the tables write them.
 
     Options: `-abc` are flags, `-n=` takes text, `-f=@` reads a file, `--color?` may have `=text`, `-#` allows `-5`.
-    Operands: `none`, `text`, `name`, `file`, `tree`; `text+file` when the first differs; `<=1`, `>=1` limit them.
+    Operands: `none`, `text`, `name`, `file`, `tree`; `text+file` when the first differs; `<=1`, `>=1` limit them;
+    `needs:-l,--list` says that one of these options must be given.
     """
     left, _, right = text.partition("|")
     options: dict[str, Takes] = {}
     for token in left.split():
         options.update(_option(token))
-    kinds = [word for word in right.split() if not word.startswith(("<=", ">="))]
+    kinds = [word for word in right.split() if not word.startswith(("<=", ">=", "needs:"))]
+    needs = next((word[6:] for word in right.split() if word.startswith("needs:")), "")
     limits = {word[:2]: int(word[2:]) for word in right.split() if word.startswith(("<=", ">="))}
     first, _, rest = (kinds[0] if kinds else "none").rpartition("+")
     return Spec(
@@ -78,6 +82,7 @@ def parse_spec(text: str) -> Spec:
         at_most=limits.get("<=", 0 if rest == "none" else 1000),
         at_least=limits.get(">=", 0),
         plain="plain" in kinds[1:],
+        needs=tuple(needs.split(",")) if needs else (),
     )
 
 
@@ -118,6 +123,8 @@ class _Reader:
     def _counted(self) -> str:
         if not self._spec.at_least <= len(self.operands) <= self._spec.at_most:
             return "this number of operands"
+        if self._spec.needs and not any(name in self._spec.needs for name, _ in self.options):
+            return f"a use without {self._spec.needs[0]}"
         return ""
 
     def _option(self, word: Word) -> str:

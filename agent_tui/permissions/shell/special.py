@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from agent_tui.permissions.shell.awk import awk_only_prints
 from agent_tui.permissions.shell.options import Operand, parse_spec, read_use
+from agent_tui.permissions.shell.sed import sed_only_prints
 from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.words import Word
 
@@ -122,12 +124,11 @@ def check_find(words: Sequence[Word]) -> Reading:
     return Reading(tuple(paths), only=() if branches else only[:1])
 
 
-_SED_PRINTS = re.compile(r"\s*((\d+|\$)(\s*,\s*(\d+|\$|\+\d+))?\s*p\s*(;\s*|\n\s*|$))+\s*;?\s*")
-
-
 def check_sed(words: Sequence[Word]) -> Reading:
-    """`sed -n 'N,Mp'` prints lines; every other script could write or run something."""
-    spec = parse_spec("-nErsu -e= --quiet --silent --regexp-extended --expression= | text+file")
+    """`sed SCRIPT FILE` without -i, where the script only prints."""
+    spec = parse_spec(
+        "-nErsuz -e= --quiet --silent --regexp-extended --separate --null-data --unbuffered --posix --expression= | text+file"
+    )
     use = read_use(spec, tuple(words))
     if use.refused:
         return refuse(use.refused)
@@ -135,10 +136,8 @@ def check_sed(words: Sequence[Word]) -> Reading:
     files = list(use.operands)
     if not scripts and files:
         scripts = [files.pop(0).text]
-    if not use.has("-n", "--quiet", "--silent") or not scripts:
-        return refuse("a sed script that does more than print lines")
-    if not all(len(script) < 200 and _SED_PRINTS.fullmatch(script) for script in scripts):
-        return refuse("a sed script that does more than print lines")
+    if not scripts or not all(sed_only_prints(script) for script in scripts):
+        return refuse("a sed script that may do more than print")
     return Reading(tuple((word, Operand.FILE) for word in files if word.text != "-"))
 
 
@@ -178,27 +177,6 @@ def check_yq(words: Sequence[Word]) -> Reading:
     return Reading(tuple((word, Operand.FILE) for word in use.operands[1:] if word.text != "-"))
 
 
-_AWK_CALLS = frozenset(
-    [
-        "length",
-        "substr",
-        "index",
-        "split",
-        "tolower",
-        "toupper",
-        "int",
-        "sqrt",
-        "sprintf",
-        "gsub",
-        "sub",
-        "match",
-    ]
-).union(["if", "while", "for", "printf", "print", "in", "exit", "return", "and", "or"])
-_AWK_FORBIDDEN = re.compile(
-    r"[<>@]|(?<!\|)\|(?!\|)|&\||system|getline|close|fflush|ARGV|ARGC|PROCINFO|include|load|function|func\b|eval"
-)
-
-
 def check_awk(words: Sequence[Word]) -> Reading:
     """`awk 'PROGRAM' FILE` where the program only computes and prints."""
     use = read_use(parse_spec("-F= -v= | text+file >=1"), tuple(words))
@@ -207,18 +185,6 @@ def check_awk(words: Sequence[Word]) -> Reading:
     if any("=" in word.text for word in use.operands[1:]) or not awk_only_prints(use.operands[0].text):
         return refuse("an awk program that may write, run or read something else")
     return Reading(tuple((word, Operand.FILE) for word in use.operands[1:] if word.text != "-"))
-
-
-def awk_only_prints(program: str) -> bool:
-    """Tell whether an awk program cannot do more than compute and print.
-
-    It looks at the raw text, also inside strings and regular expressions, because telling a division from a
-    regular expression is what an attacker would play with: without `>`, a single `|`, `@`, these names and
-    unknown calls there is no way to write, run or read anything.
-    """
-    if _AWK_FORBIDDEN.search(program):
-        return False
-    return all(name in _AWK_CALLS for name in re.findall(r"([A-Za-z_]\w*)\s*\(", program))
 
 
 def check_tar(words: Sequence[Word]) -> Reading:
@@ -258,16 +224,6 @@ def check_ps(words: Sequence[Word]) -> Reading:
     return HARMLESS if not use.refused else refuse(use.refused)
 
 
-def check_listing(words: Sequence[Word]) -> Reading:
-    """`unzip` only with -l, -v or -Z."""
-    from agent_tui.permissions.shell.readers import readers  # the table is built on first use
-
-    use = read_use(readers()["unzip"], tuple(words))
-    if use.refused or not use.has("-l", "-v", "-Z"):
-        return refuse(use.refused or "it extracts")
-    return Reading(tuple((word, Operand.FILE) for word in use.operands))
-
-
 def check_xargs_free(words: Sequence[Word]) -> Reading:
     """Nothing at all may follow (`jobs`, `times`)."""
     return refuse("operands") if words else HARMLESS
@@ -285,6 +241,37 @@ def check_ss(words: Sequence[Word]) -> Reading:
     )
 
 
+_IP_OBJECT = re.compile(r"a|addr|address|l|link|r|ro|route|ru|rule|n|neigh|neighbour")
+
+
+def check_ip(words: Sequence[Word]) -> Reading:
+    """`ip addr`, `ip -br link show dev eth0`: an object, and nothing or `show` and what to show of it."""
+    texts = [word.text for word in words]
+    while texts and re.fullmatch(
+        r"-[46cdjops]|-br|-brief|-c=\w+|-color(=\w+)?|-details|-json|-oneline|-pretty|-stats", texts[0]
+    ):
+        texts = texts[1:]
+    if not texts or not _IP_OBJECT.fullmatch(texts[0]):
+        return refuse("an object or option of ip")
+    if texts[1:] and (
+        texts[1] not in ("show", "list", "ls") or not all(re.fullmatch(r"[\w.:@/]+", t) for t in texts[2:])
+    ):
+        return refuse(f"{texts[1]} of ip")
+    return HARMLESS
+
+
+def check_ifconfig(words: Sequence[Word]) -> Reading:
+    """`ifconfig`, `ifconfig -a` and `ifconfig eth0` show; more words set something."""
+    shows = len(words) < 2 and all(re.fullmatch(r"-[as]|\w+", word.text) for word in words)
+    return HARMLESS if shows else refuse("more than one word of ifconfig")
+
+
+def check_history(words: Sequence[Word]) -> Reading:
+    """`history` and `history 20` print."""
+    shows = len(words) < 2 and all(word.text.isdigit() for word in words)
+    return HARMLESS if shows else refuse("an option of history")
+
+
 def check_env(words: Sequence[Word]) -> Reading:
     """`env` alone prints the environment."""
     return refuse("operands of env") if any(word.text not in ("-0", "--null") for word in words) else HARMLESS
@@ -298,8 +285,9 @@ def check_umask(words: Sequence[Word]) -> Reading:
 CHECKS: dict[str, Check] = {
     "echo": check_echo, "printf": check_printf, "test": check_test, "[": check_test, "type": check_lookup,
     "date": check_date, "find": check_find, "sed": check_sed, "jq": check_jq, "yq": check_yq, "awk": check_awk,
-    "gawk": check_awk, "mawk": check_awk, "tar": check_tar, "ps": check_ps, "unzip": check_listing,
-    "jobs": check_xargs_free, "times": check_xargs_free, "dirs": check_xargs_free, "ss": check_ss, "env": check_env,
+    "gawk": check_awk, "mawk": check_awk, "tar": check_tar, "ps": check_ps,
+    "jobs": check_xargs_free, "times": check_xargs_free, "dirs": check_xargs_free, "ss": check_ss, "ip": check_ip,
+    "ifconfig": check_ifconfig, "history": check_history, "env": check_env,
     "umask": check_umask, "ulimit": check_umask,
 }  # fmt: skip
 
@@ -323,6 +311,8 @@ BUILTINS = frozenset(
         "umask",
         "ulimit",
         "help",
+        "history",
+        "alias",
         "kill",
     ]
 )

@@ -39,7 +39,7 @@ _REASONS = {
 
 @dataclass
 class TreeScript(Script):
-    """What tree-sitter saw. `variables` are the static assignments; `broken` says that it could not parse the text."""
+    """What tree-sitter saw. `variables` are the assignments, a guess where they are not static; `broken` says that it could not parse the text."""
 
     broken: bool = False
     variables: dict[str, str] = field(default_factory=dict[str, str])
@@ -122,10 +122,7 @@ class TreeReader:
         value = node.child_by_field_name("value")
         word = self._word(value) if value is not None else Word("", "")
         key = self._text(name) if name is not None else ""
-        if word.static:
-            self.found.variables[key] = word.text
-        else:
-            self.found.variables.pop(key, None)
+        self.found.variables[key] = word.text
         return key, word
 
     def _command(self, node: "Node", redirects: tuple[Redirect, ...], joined_by: str) -> None:

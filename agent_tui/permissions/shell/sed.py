@@ -1,0 +1,151 @@
+"""Tells whether a sed script only prints: every command it holds is read, unknown ones are refused."""
+
+import re
+
+_BLANKS = re.compile(r"[ \t]*")
+_BETWEEN = re.compile(r"[ \t\n;]*")
+_END = re.compile(r"[ \t]*(?:[;\n]|(?=\})|$)")
+_LABEL_END = re.compile(r"[ \t]*(?:[;\n]|$)")
+_LABEL = re.compile(r"[ \t]*\w*", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:~\d+)?|\$", re.ASCII)
+_STEPS = re.compile(r"[+~]?\d+|\$", re.ASCII)
+_SUBSTITUTE_FLAGS = re.compile(r"[gpiIM0-9]*", re.ASCII)
+_DIGITS = re.compile(r"[ \t]*\d*", re.ASCII)
+_PLAIN = frozenset("=dDgGhHnNpPxzF")
+_DELIMITERS = frozenset("/|,#@!%:_+~")
+_CLASS = re.compile(r"\[([:.=])[a-zA-Z]*\1\]")
+_MAX_CHARS = 1_000
+
+
+class _Refused(ValueError):
+    """Something in the script is not known to be harmless, or sed and we could read it in two ways."""
+
+
+def sed_only_prints(script: str) -> bool:
+    """Tell whether a script has only commands that print, skip, branch and change what is printed.
+
+    Comments, `a`, `i`, `c`, `r`, `w`, `e`, the flags `w` and `e` of `s`, a line break inside a command and a
+    delimiter inside brackets (where seds differ) are refused.
+    """
+    if len(script) > _MAX_CHARS or not script.strip():
+        return False
+    try:
+        _Script(script).read()
+    except _Refused:
+        return False
+    return True
+
+
+class _Script:
+    """Reads one script from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._depth = 0
+
+    def read(self) -> None:
+        """Read every command. Raises _Refused."""
+        while True:
+            self._skip(_BETWEEN)
+            if self._at >= len(self._text):
+                break
+            self._command()
+        if self._depth:
+            raise _Refused
+
+    def _skip(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self._text, self._at)
+        if match is None:
+            raise _Refused
+        self._at = match.end()
+        return match[0]
+
+    def _next(self) -> str:
+        char = self._text[self._at : self._at + 1]
+        self._at += 1
+        return char
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _command(self) -> None:
+        if self._address(_NUMBER) and self._peek() == ",":
+            self._at += 1
+            self._skip(_BLANKS)
+            if not self._address(_STEPS):
+                raise _Refused
+        while self._peek() in ("!", " ", "\t") and self._at < len(self._text):
+            self._at += 1
+        self._verb(self._next())
+
+    def _address(self, number: re.Pattern[str]) -> bool:
+        if self._peek() == "/":
+            self._at += 1
+            self._until("/", is_pattern=True)
+            while self._peek() in ("I", "M"):
+                self._at += 1
+        elif match := number.match(self._text, self._at):
+            self._at = match.end()
+        else:
+            return False
+        self._skip(_BLANKS)
+        return True
+
+    def _verb(self, verb: str) -> None:
+        if verb == "{":
+            self._depth += 1
+        elif verb == "}" and self._depth:
+            self._depth -= 1
+            self._skip(_END)
+        elif verb in _PLAIN and verb:
+            self._skip(_END)
+        elif verb in ("q", "Q", "l") and verb:
+            self._skip(_DIGITS)
+            self._skip(_END)
+        elif verb in (":", "b", "t", "T") and verb:
+            self._skip(_LABEL)
+            self._skip(_LABEL_END)
+        elif verb in ("s", "y") and verb:
+            self._replace(is_pattern=verb == "s")
+        else:
+            raise _Refused
+
+    def _replace(self, *, is_pattern: bool) -> None:
+        delimiter = self._next()
+        if delimiter not in _DELIMITERS or not delimiter:
+            raise _Refused
+        self._until(delimiter, is_pattern=is_pattern)
+        self._until(delimiter, is_pattern=False)
+        if is_pattern:
+            self._skip(_SUBSTITUTE_FLAGS)
+        self._skip(_END)
+
+    def _until(self, delimiter: str, *, is_pattern: bool) -> None:
+        """Read up to the delimiter that ends a pattern or a replacement."""
+        while (char := self._next()) != delimiter:
+            if char in ("", "\n"):
+                raise _Refused
+            if char == "\\":
+                # `\c` takes the next character with it, a line break goes on with the text of a command.
+                if self._next() in ("", "\n", "c"):
+                    raise _Refused
+            elif char == "[" and is_pattern:
+                self._brackets(delimiter)
+
+    def _brackets(self, delimiter: str) -> None:
+        if self._peek() == "^":
+            self._at += 1
+        if self._peek() == "]":
+            self._at += 1
+        while True:
+            if match := _CLASS.match(self._text, self._at):
+                self._at = match.end()
+                continue
+            char = self._next()
+            if char == "]":
+                return
+            if char in ("", "\n", delimiter, "[") or (
+                char == "\\" and self._peek() in ("]", "\\", delimiter)
+            ):
+                raise _Refused
