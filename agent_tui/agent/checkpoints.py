@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from agent_tui.sessions.frames import Json, RawRecord, text_of
 from agent_tui.sessions.packs import PackedBlobs
 from agent_tui.sessions.store import project_folder
 from agent_tui.sessions.trees import FILE, LINK
+from agent_tui.toolkit.children import PIPE, Child, start_child
 
 TIMEOUT_S = 600.0
 _ANSWER_LIMIT_BYTES = 256 * 1024 * 1024
@@ -84,7 +84,7 @@ class Checkpoints:
         self._workspace = Path(os.path.realpath(workspace))
         self._folder = folder
         self._blobs = PackedBlobs(folder, project_folder(self._workspace))
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Child | None = None
         self._turn = asyncio.Lock()
         self._first: asyncio.Task[None] | None = None
 
@@ -213,10 +213,9 @@ class Checkpoints:
             return
         process.stdin.close()
         try:
-            async with asyncio.timeout(_END_TIMEOUT_S):
-                await process.wait()
-        except TimeoutError:
-            await _kill(process)
+            await process.exited(_END_TIMEOUT_S)
+        finally:
+            await process.end()
 
     async def _ask(self, request: RawRecord) -> RawRecord:
         async with self._turn:
@@ -246,27 +245,21 @@ class Checkpoints:
         await process.stdin.drain()
         return await process.stdout.readline()
 
-    async def _start(self) -> asyncio.subprocess.Process:
+    async def _start(self) -> Child:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-m",
-            "agent_tui.agent.checkpoint_worker",
-            str(self._workspace),
-            str(self._folder),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-            limit=_ANSWER_LIMIT_BYTES,
+        worker = (sys.executable, "-I", "-m", "agent_tui.agent.checkpoint_worker")
+        self._process = await start_child(
+            (*worker, str(self._workspace), str(self._folder)),
+            stdin=PIPE,
+            stdout=PIPE,
+            limit_bytes=_ANSWER_LIMIT_BYTES,
         )
         return self._process
 
     async def _give_up(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            await _kill(process)
+            await process.end()
 
     def _changes(self, answer: RawRecord) -> list[FileChange]:
         return [
@@ -287,12 +280,6 @@ class Checkpoints:
         if entry.get("kind") == "link":
             return os.fsencode(text_of(entry, "ref"))
         return self._blobs.get_bytes(text_of(entry, "ref")) or b""
-
-
-async def _kill(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
 
 
 def _mode(entry: Json) -> int:

@@ -1,14 +1,14 @@
 """Our own git calls: nothing that a repository's configuration names is run, and never for long."""
 
 import asyncio
-import contextlib
 import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 from agent_tui.protocol.errors import SandboxError
 from agent_tui.sandbox.interface import Confinement, Launch, Profile, Sandbox, Strength
+from agent_tui.toolkit.capture import capture
+from agent_tui.toolkit.children import NULL
 from agent_tui.toolkit.programs import find_program
 
 TIMEOUT_S = 2.0
@@ -83,7 +83,7 @@ async def git_bytes(
             confinement = Confinement(profile=Profile.READ_ONLY)
             launch = sandbox.launch(argv, cwd=workspace, confinement=confinement, env=launch.env)
         return await _run(launch, stdin, limit_bytes, timeout_s)
-    except (OSError, TimeoutError, SandboxError):
+    except (OSError, ValueError, SandboxError):
         return None
 
 
@@ -102,46 +102,17 @@ def _environment() -> dict[str, str]:
 
 async def _run(launch: Launch, stdin: bytes, limit_bytes: int, timeout_s: float) -> bytes | None:
     try:
-        process = await asyncio.create_subprocess_exec(
-            *launch.argv,
-            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+        answer = await capture(
+            launch.argv,
             cwd=launch.cwd,
-            env=dict(launch.env),
+            env=launch.env,
+            stdin=stdin,
+            stderr=NULL,
             pass_fds=launch.pass_fds,
-            start_new_session=True,
+            timeout_s=timeout_s,
+            limit_bytes=limit_bytes,
         )
     finally:
         for descriptor in launch.close_after:
             os.close(descriptor)
-    parts: list[bytes] = []
-    left = limit_bytes
-    try:
-        async with asyncio.timeout(timeout_s), asyncio.TaskGroup() as group:
-            if process.stdin is not None:
-                group.create_task(_feed(process.stdin, stdin))
-            if process.stdout is not None:
-                while left > 0 and (part := await process.stdout.read(min(left, _LIMIT_BYTES))):
-                    parts.append(part)
-                    left -= len(part)
-            if left > 0 and await process.wait():
-                return None
-            _end(process)
-    finally:
-        _end(process)
-        await process.wait()
-    return b"".join(parts)
-
-
-async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
-    with contextlib.suppress(ConnectionError):  # it ended before it read all
-        pipe.write(data)
-        await pipe.drain()
-        pipe.close()
-
-
-def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    return None if answer.exit_code and not answer.is_cut else answer.stdout

@@ -1,12 +1,11 @@
 """The image of the clipboard, by the programs that the desktop brings."""
 
-import asyncio
-import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.toolkit.capture import capture
+from agent_tui.toolkit.children import NULL
 
 _KINDS = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _WAIT_S = 5.0
@@ -46,26 +45,7 @@ class Clipboard:
 
     async def _run(self, command: Sequence[str]) -> bytes:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            answer = await capture(command, stderr=NULL, timeout_s=_WAIT_S, limit_bytes=_MOST_BYTES)
         except OSError:
             return b""
-        assert process.stdout is not None  # it was asked for
-        data = b""
-        try:
-            async with asyncio.timeout(_WAIT_S):
-                while len(data) <= _MOST_BYTES and (chunk := await process.stdout.read(1 << 16)):
-                    data += chunk
-        except TimeoutError:
-            data = b""
-        finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):  # it has ended by itself
-                    os.killpg(process.pid, 9)
-            await process.wait()
-        return data
+        return answer.stdout

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import os
-import signal
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.toolkit.capture import capture
+from agent_tui.toolkit.children import NULL
 from agent_tui.toolkit.programs import find_program
 
 CONVERTERS: tuple[tuple[str, Sequence[str]], ...] = (
@@ -21,6 +22,7 @@ CONVERTERS: tuple[tuple[str, Sequence[str]], ...] = (
 """Programs that make a PNG of an SVG, the best first, with their arguments."""
 
 TIMEOUT_S = 30.0
+_SAID_BYTES = 1_000_000
 _MAGIC = b"\x89PNG\r\n\x1a\n"
 
 
@@ -53,24 +55,6 @@ async def png_of(svg: str, *, outside: Path) -> bytes:
 
 async def _run(argv: Sequence[str], folder: Path) -> None:
     """Run a converter to its end, its failure or its time limit; what it made is looked at afterwards."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-            cwd=folder,
-            env={"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "AGENT_TUI_CHILD": "1"},
-            start_new_session=True,
-        )
-    except OSError:
-        return
-    try:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(TIMEOUT_S):
-                await process.wait()
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+    env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "AGENT_TUI_CHILD": "1"}
+    with contextlib.suppress(OSError):  # also that its time is over
+        await capture(argv, cwd=folder, env=env, stderr=NULL, timeout_s=TIMEOUT_S, limit_bytes=_SAID_BYTES)

@@ -1,16 +1,14 @@
 """Asks a program of the person's: one JSON object on its standard input, one on its standard output."""
 
-import asyncio
 import json
 import os
 import secrets
-import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 
 from agent_tui.headless.approver import NobodyApprover
 from agent_tui.headless.questions import AnswerRejected, Ground, question, read_answer, verdicts
 from agent_tui.protocol.permissions import DecidedBy, PermissionRequest, Verdict
+from agent_tui.toolkit.capture import capture
 
 LIMIT_S = 60.0
 OUTPUT_LIMIT_BYTES = 1_000_000
@@ -49,37 +47,19 @@ class CommandApprover:
 
     async def _run(self, asked: bytes) -> bytes:
         """Give what the program answered. Raises OSError, TimeoutError, AnswerRejected."""
-        process = await asyncio.create_subprocess_exec(
-            *self._command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, "AGENT_TUI_CHILD": "1"},
-            start_new_session=True,
-        )
         try:
-            async with asyncio.timeout(self._limit_s):
-                output = await _exchange(process, asked)
-                code = await process.wait()
-        finally:
-            with suppress(ProcessLookupError):  # its group may still hold what it started
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-        if code != 0:
-            raise AnswerRejected(f"exit code {code}")
-        return output
-
-
-async def _exchange(process: asyncio.subprocess.Process, asked: bytes) -> bytes:
-    """Write the question, read the answer. Raises AnswerRejected when there is too much of it."""
-    if process.stdin is None or process.stdout is None:
-        raise AnswerRejected("it has no streams")
-    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read the question to say no
-        process.stdin.write(asked)
-        await process.stdin.drain()
-    process.stdin.close()
-    output = b""
-    while chunk := await process.stdout.read(65_536):
-        output += chunk
-        if len(output) > OUTPUT_LIMIT_BYTES:
+            answer = await capture(
+                self._command,
+                env={**os.environ, "AGENT_TUI_CHILD": "1"},
+                stdin=asked,
+                stderr=None,  # the person is to see what it says
+                timeout_s=self._limit_s,
+                limit_bytes=OUTPUT_LIMIT_BYTES,
+            )
+        except ValueError as error:
+            raise AnswerRejected(f"it cannot be started: {error}") from error
+        if answer.is_cut:
             raise AnswerRejected(f"more than {OUTPUT_LIMIT_BYTES:,} bytes")
-    return output
+        if answer.exit_code != 0:
+            raise AnswerRejected(f"exit code {answer.exit_code}")
+        return answer.stdout

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from agent_tui.protocol.errors import ToolError
-from agent_tui.toolkit.process import capture
+from agent_tui.toolkit.capture import capture
 
 SCRIPT = Path(__file__).with_name("_line_filter.py")
 TIMEOUT_S = 5.0

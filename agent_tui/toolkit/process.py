@@ -1,4 +1,4 @@
-"""Child processes: a supervised command that leaves nothing behind, and short programs of our own."""
+"""Runs a command under a supervisor that leaves nothing of it behind, even when this program is killed."""
 
 import asyncio
 import contextlib
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_tui.sandbox.interface import Launch
+from agent_tui.toolkit.children import PIPE, Child, start_child
 
 SUPERVISOR = Path(__file__).with_name("_supervisor.py")
 DIRECTORY_FD = 9
@@ -47,7 +48,7 @@ class Command:
     this program, even when that is killed: a supervisor process watches all three.
     """
 
-    def __init__(self, supervisor: asyncio.subprocess.Process, sink: Sink, directory_r: int) -> None:
+    def __init__(self, supervisor: Child, sink: Sink, directory_r: int) -> None:
         self._supervisor = supervisor
         self._sink = sink
         self._directory_r = directory_r
@@ -113,7 +114,8 @@ class Command:
         finally:
             self._close_directory()
             self._supervisor_is_done()
-        await self._supervisor.wait()
+        await self._supervisor.exited(SUPERVISOR_PATIENCE_S)
+        await self._supervisor.end()
         return Ended(
             exit_code=self._exit_code,
             left=tuple(self._left),
@@ -193,18 +195,14 @@ async def start_command(
     try:
         launch = _prepared(prepare, (DIRECTORY_FD,) if report_directory else ())
         others = tuple(fd for fd in launch.pass_fds if fd != DIRECTORY_FD or not report_directory)
-        supervisor = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            "-S",
-            str(SUPERVISOR),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+        supervisor = await start_child(
+            (sys.executable, "-I", "-S", str(SUPERVISOR)),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
             env={},
             pass_fds=(*others, *(() if directory_w < 0 else (directory_w,))),
-            start_new_session=True,
-            limit=STREAM_LIMIT_BYTES,
+            limit_bytes=STREAM_LIMIT_BYTES,
         )
         _send_order(supervisor, _order(launch, directory_w, others))
     except BaseException:
@@ -258,85 +256,6 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _send_order(supervisor: asyncio.subprocess.Process, order: bytes) -> None:
+def _send_order(supervisor: Child, order: bytes) -> None:
     if supervisor.stdin is not None:
         supervisor.stdin.write(f"{len(order)}\n".encode() + order)
-
-
-@dataclass(frozen=True)
-class Captured:
-    """What a program of our own answered. `is_cut` says that `stdout` reached its limit and the program was ended."""
-
-    exit_code: int
-    stdout: bytes
-    stderr: bytes
-    is_cut: bool = False
-
-
-async def capture(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    stdin: bytes = b"",
-    timeout_s: float,
-    limit_bytes: int,
-) -> Captured:
-    """Run a short trusted program (rg, our search worker) and give its output.
-
-    The program is killed when the time or the size is used up or the caller is cancelled. Raises TimeoutError
-    and OSError.
-    """
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=cwd,
-        env=dict(env),
-        start_new_session=True,
-        limit=STREAM_LIMIT_BYTES,
-    )
-    try:
-        async with asyncio.timeout(timeout_s), asyncio.TaskGroup() as group:
-            out = group.create_task(_read_up_to(process.stdout, limit_bytes))
-            err = group.create_task(_read_start(process.stderr, READ_BYTES))
-            await _feed(process, stdin)
-            stdout = await out
-            if len(stdout) > limit_bytes:
-                process.kill()
-            stderr = await err
-            code = await process.wait()
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-    return Captured(code, stdout[:limit_bytes], stderr, is_cut=len(stdout) > limit_bytes)
-
-
-async def _feed(process: asyncio.subprocess.Process, data: bytes) -> None:
-    if process.stdin is None:
-        return
-    with contextlib.suppress(ConnectionError):
-        process.stdin.write(data)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _read_up_to(stream: asyncio.StreamReader | None, limit_bytes: int) -> bytes:
-    """Read to the end, or a little over the limit."""
-    parts: list[bytes] = []
-    size = 0
-    while stream is not None and size <= limit_bytes and (chunk := await stream.read(READ_BYTES)):
-        parts.append(chunk)
-        size += len(chunk)
-    return b"".join(parts)
-
-
-async def _read_start(stream: asyncio.StreamReader | None, limit_bytes: int) -> bytes:
-    """Read to the end and keep the start."""
-    kept = b""
-    while stream is not None and (chunk := await stream.read(READ_BYTES)):
-        kept = (kept + chunk)[:limit_bytes]
-    return kept

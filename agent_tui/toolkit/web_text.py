@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from agent_tui.protocol.errors import ToolError
+from agent_tui.toolkit.capture import capture
 from agent_tui.toolkit.context import FetchedPage
-from agent_tui.toolkit.process import capture
 
 WORKER = Path(__file__).with_name("_page_worker.py")
 CONVERT_TIMEOUT_S = 15.0

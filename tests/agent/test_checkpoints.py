@@ -1,6 +1,7 @@
 import os
 import random
 import shutil
+import signal
 import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -167,8 +168,8 @@ async def test_a_reader_that_dies_is_said_and_the_next_checkpoint_works(
     await checkpoints.take()
     process = checkpoints._process
     assert process is not None
-    process.kill()
-    await process.wait()
+    process.signal(signal.SIGKILL)
+    await process.exited()
 
     with pytest.raises(CheckpointError):
         await checkpoints.take()

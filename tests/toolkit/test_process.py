@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent_tui.sandbox.interface import Launch
+from agent_tui.toolkit.capture import capture
 from agent_tui.toolkit.output import FILE_FROM_BYTES, HeadTail, OutputLog
-from agent_tui.toolkit.process import capture, start_command
+from agent_tui.toolkit.process import start_command
 from agent_tui.toolkit.terminal_text import HOLD_CHARS, LineCollapser, strip_sequences
 
 ENV = {"PATH": os.environ["PATH"]}

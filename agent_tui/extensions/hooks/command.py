@@ -72,4 +72,4 @@ class CommandHook:
             env=ground.environment(),
             timeout_s=spec.timeout_s,
         )
-        return read_answer(event, ran.code, ran.stdout, ran.stderr)
+        return read_answer(event, ran.exit_code, ran.stdout, ran.stderr)

@@ -1,12 +1,11 @@
 """Opens a page in the person's browser, where there is one."""
 
-import asyncio
-import contextlib
 import os
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from agent_tui.toolkit.children import start_child
 from agent_tui.toolkit.programs import find_program
 
 _ANSWER_S = 5.0
@@ -32,17 +31,9 @@ async def open_page(url: str, *, outside: Path) -> bool:
     if program is None or urlsplit(url).scheme not in ("http", "https") or not url.isprintable():
         return False
     try:
-        process = await asyncio.create_subprocess_exec(
-            str(program),
-            url,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        opener = await start_child((str(program), url))
     except OSError:
         return False
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_ANSWER_S):
-            return await process.wait() == 0
+    if await opener.exited(_ANSWER_S):
+        return opener.exit_code == 0
     return True  # it stays in front of the page it opened

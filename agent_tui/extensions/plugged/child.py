@@ -2,24 +2,23 @@
 
 import asyncio
 import contextlib
-import os
 import signal
-import time
 
 from agent_tui.extensions.mcp.lines import Lines
 from agent_tui.extensions.plugged.manifest import Launch
 from agent_tui.extensions.plugged.python import ExtensionFault
 from agent_tui.extensions.plugged.wire import MAX_LINE_BYTES
+from agent_tui.toolkit.children import PIPE, start_child
+from agent_tui.toolkit.children import Child as Process
 
 _CHUNK_BYTES = 65_536
-_POLL_S = 1.0
 _REAP_S = 0.5
 
 
 class Child:
     """A started process. Everything here is called on the event loop."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Process) -> None:
         self._process = process
         self._lines = Lines(max_bytes=MAX_LINE_BYTES)
         self.is_killed = False
@@ -27,16 +26,9 @@ class Child:
     @classmethod
     async def start(cls, launch: Launch) -> "Child":
         """Start it in a session of its own. Must be called on the main thread. Raises ExtensionFault."""
-        pipe = asyncio.subprocess.PIPE
         try:
-            process = await asyncio.create_subprocess_exec(
-                *launch.argv,
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
-                cwd=launch.cwd,
-                env=launch.variables,
-                start_new_session=True,
+            process = await start_child(
+                launch.argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=launch.cwd, env=launch.variables
             )
         except (OSError, ValueError) as error:
             raise ExtensionFault(f"cannot be started: {error}") from error
@@ -62,15 +54,8 @@ class Child:
         """
         stdout = self._process.stdout
         assert stdout is not None
-        while True:
-            try:
-                async with asyncio.timeout(_POLL_S):
-                    chunk = await stdout.read(_CHUNK_BYTES)
-            except TimeoutError:
-                if self._process.returncode is not None:  # gone, though something it started holds the pipe
-                    return None
-                continue
-            return [line for line, _ in self._lines.feed(chunk)] if chunk else None
+        chunk = await stdout.read(_CHUNK_BYTES)
+        return [line for line, _ in self._lines.feed(chunk)] if chunk else None
 
     async def errors(self) -> list[str] | None:
         """Wait for what it writes to standard error; None at the end."""
@@ -82,8 +67,7 @@ class Child:
     def kill(self) -> None:
         """Kill it and all that it started, now."""
         self.is_killed = True
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        self._process.signal(signal.SIGKILL)
 
     async def end(self, *, farewell: bytes, limit_s: float) -> None:
         """Tell it to end, wait for that, then kill what is left of its group. Takes at most `limit_s`."""
@@ -91,13 +75,12 @@ class Child:
             if not self.is_killed:
                 await self._ask_to_end(farewell, max(0.0, limit_s - _REAP_S))
         finally:
-            self.kill()  # also when it is gone itself: what it started may have stayed
-        if await self._exited(_REAP_S):
-            await self._drained()
+            self.is_killed = True
+            await self._process.end()  # also when it is gone itself: what it started may have stayed
 
     def how(self) -> str:
         """Say how it ended."""
-        code = self._process.returncode
+        code = self._process.exit_code
         if code is None:
             return "closed its output"
         if code >= 0:
@@ -108,7 +91,7 @@ class Child:
 
     async def exited(self) -> None:
         """Wait a moment for its exit code, after its output ended."""
-        await self._exited(_REAP_S)
+        await self._process.exited(_REAP_S)
 
     async def _ask_to_end(self, farewell: bytes, limit_s: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -118,21 +101,4 @@ class Child:
                 assert stdin is not None
                 with contextlib.suppress(OSError, RuntimeError):
                     stdin.close()
-                await self._exited(limit_s)
-
-    async def _exited(self, limit_s: float) -> bool:
-        """Wait for its end. `Process.wait` would also wait for the pipes that its children hold."""
-        deadline = time.monotonic() + limit_s
-        while self._process.returncode is None:
-            if time.monotonic() >= deadline:
-                return False
-            await asyncio.sleep(0.01)
-        return True
-
-    async def _drained(self) -> None:
-        """Read what is left in its pipes: only at their end asyncio closes them."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_REAP_S):
-                for stream in (self._process.stdout, self._process.stderr):
-                    while stream is not None and await stream.read(_CHUNK_BYTES):
-                        pass
+                await self._process.exited(limit_s)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.toolkit.process import Captured, capture
+from agent_tui.toolkit.capture import Captured, capture
 from agent_tui.toolkit.programs import find_program
 
 GIT_S = 300.0
