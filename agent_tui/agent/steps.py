@@ -142,7 +142,8 @@ class Steps:
         for text in self.queue.take_steering():
             said = await self.hooks.prompt(text)
             if said.block:
-                await self.teller.notice(turn, f"Your message was not sent, blocked by a hook: {said.block}")
+                why = f"Your message was not sent, blocked by a hook: {said.block}"
+                await self.teller.notice(turn, why, returned=text)
             else:
                 heard.append(_Heard(text, said.context, await self.attach(text)))
         return heard

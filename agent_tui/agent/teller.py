@@ -82,9 +82,11 @@ class Teller:
         self._append(turn, message)
         await self.journal.user_message(message, turn_id=turn.turn_id, text="")
 
-    async def notice(self, turn: Turn, text: str) -> None:
-        """Tell the person something."""
-        await self.sink(Notice(turn_id=turn.turn_id, origin=self.origin, level="warning", text=text))
+    async def notice(self, turn: Turn, text: str, *, returned: str = "") -> None:
+        """Tell the person something; `returned` are words of theirs that were not sent."""
+        await self.sink(
+            Notice(turn_id=turn.turn_id, origin=self.origin, level="warning", text=text, returned=returned)
+        )
 
     def _append(self, turn: Turn, message: UserMessage | AssistantMessage) -> None:
         self.conversation.append(message)

@@ -143,11 +143,15 @@ class Compacted(TurnEvent):
 
 
 class Notice(TurnEvent):
-    """A sentence for the person that belongs to no tool, such as a repaired history or a stale preview."""
+    """A sentence for the person that belongs to no tool, such as a repaired history or a stale preview.
+
+    `returned` is what the person had written during the turn and what was not sent: it is theirs again.
+    """
 
     type: Literal["notice"] = "notice"
     level: Literal["info", "warning", "error"] = "info"
     text: str
+    returned: str = ""
 
 
 class Usage(TurnEvent):

@@ -424,8 +424,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     def give_back(self, prompt: str) -> None:
         """Put a prompt back that was not begun."""
-        if not self.prompt.text:
-            self.prompt.put(prompt)
+        self.prompt.give_back(prompt)
 
     def show_banner(self, count: int) -> None:
         """Show how many calls wait behind the banner."""

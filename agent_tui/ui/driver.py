@@ -20,6 +20,10 @@ class DriverHost(Protocol):
 
     def notice(self, level: Level, text: str) -> None: ...
 
+    def give_back(self, prompt: str) -> None:
+        """Put a prompt back that was not sent, unless something else was written meanwhile."""
+        ...
+
     def turn_began(self) -> None: ...
 
     def turn_over(self) -> None: ...
@@ -136,6 +140,8 @@ class TurnDriver:
             while following is not None:
                 series = self.series
                 result = await backend.run_turn(following)
+                if series is None and result.stop_reason == "failed" and not result.messages:
+                    self._host.give_back(following)
                 following = None if self._waiting else backend.next_follow_up()
                 if following is None:
                     following = await self._next_of(series, result)

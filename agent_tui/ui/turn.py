@@ -126,6 +126,8 @@ class TurnView:
                 self._host.notice("info", f"The context was compacted from {sizes}.")
             case Notice():
                 self._host.notice(event.level, event.text)
+                if event.returned:
+                    self._host.give_back(event.returned)
                 self._host.refresh_status()
             case Usage():
                 self._host.refresh_status()

@@ -61,7 +61,8 @@ async def test_x13_what_is_said_during_a_turn_passes_the_hooks_too() -> None:
 
     words = said(w.provider.requests[1].messages[-1])
     assert words == ["<system-note>seen be quick</system-note>", "be quick"]
-    assert any("no secrets" in event.text for event in w.sink.of(Notice))  # type: ignore[attr-defined]
+    (told,) = [event for event in w.sink.of(Notice) if "no secrets" in event.text]  # type: ignore[attr-defined]
+    assert told.returned == "my secret"
 
 
 async def test_a_hook_keeps_the_turn_going_once_and_says_why() -> None:

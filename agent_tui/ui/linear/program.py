@@ -318,6 +318,10 @@ class LinearProgram:
         """Say a sentence."""
         self.host.notice(level, text)
 
+    def give_back(self, prompt: str) -> None:
+        """Say the words again: a line that was read cannot be put back."""
+        self.lines.say(f"You had written: {prompt}")
+
     def turn_began(self) -> None:
         """The speaker says so itself."""
 

@@ -99,6 +99,8 @@ class Speaker:
                 self._lines.say(f"Note: the context was compacted from {sizes}.")
             case Notice():
                 self._lines.say(f"{_LEVELS[event.level]}: {event.text}")
+                if event.returned:
+                    self._lines.say(f"You had written: {event.returned}")
             case TurnFinished() | TurnFailed() | TurnCancelled():
                 self._turn_ended(event)
             case _:

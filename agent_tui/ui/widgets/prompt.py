@@ -70,6 +70,7 @@ class Prompt(ChipEditor, inherit_bindings=False):
         self.has_queue = False
         self.popup: Callable[[str], bool] | None = None
         self._stash = ""
+        self._returned = ""
         self._last_key = 0.0
         self._in_burst = False
         self._burst_lines = 0
@@ -109,6 +110,12 @@ class Prompt(ChipEditor, inherit_bindings=False):
         """Replace the text, ready for writing at its end."""
         super().put(text)
         self._begin_vim()
+
+    def give_back(self, text: str) -> None:
+        """Put words back that were not sent, behind others that came back; what is being written stays as it is."""
+        if self.text in ("", self._returned):
+            self._returned = "\n".join(filter(None, (self.text, text)))
+            self.put(self._returned)
 
     def _begin_vim(self) -> None:
         if self.vim is not None:

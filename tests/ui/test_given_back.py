@@ -1,0 +1,44 @@
+import asyncio
+from pathlib import Path
+
+from agent_tui.protocol.events import Notice, TurnFailed
+from agent_tui.protocol.tools import TurnResult
+from tests.support.fake_backend import FakeBackend, emit, wait_for
+from tests.support.screens import stage
+
+
+def refused(text: str) -> Notice:
+    return Notice(turn_id="t", level="warning", text="Your message was not sent: a hook.", returned=text)
+
+
+async def test_what_was_not_sent_during_a_turn_is_in_the_prompt_again(workspace: Path) -> None:
+    backend = FakeBackend(workspace)
+    backend.script.append([emit(refused("my secret")), emit(refused("and this"))])
+    async with stage(workspace, backend=backend) as here:
+        await here.send("go")
+        await here.until(lambda: here.app.prompt.text == "my secret\nand this")
+        await here.idle()
+
+
+async def test_what_is_being_written_stays_when_something_comes_back(workspace: Path) -> None:
+    gate = asyncio.Event()
+    backend = FakeBackend(workspace)
+    backend.script.append([wait_for(gate), emit(refused("my secret"))])
+    async with stage(workspace, backend=backend) as here:
+        await here.send("go")
+        await here.type("new")
+        gate.set()
+        await here.idle()
+
+        assert here.app.prompt.text == "new"
+
+
+async def test_a_prompt_that_was_never_taken_up_is_in_the_prompt_again(workspace: Path) -> None:
+    class Refusing(FakeBackend):
+        async def run_turn(self, text: str) -> TurnResult:
+            await self.emit(TurnFailed(turn_id="t", error="The prompt was not sent, blocked by a hook."))
+            return TurnResult(stop_reason="failed", error="blocked")
+
+    async with stage(workspace, backend=Refusing(workspace)) as here:
+        await here.send("my secret")
+        await here.until(lambda: here.app.prompt.text == "my secret")
