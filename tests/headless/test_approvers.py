@@ -7,7 +7,7 @@ from agent_tui.headless.tool_command import KeyboardApprover
 from agent_tui.protocol.permissions import Decision
 from agent_tui.run.assembly import NEEDS_PERSON
 from agent_tui.sessions.approvals import DeferringApprover
-from tests.support.fake_backend import bash_request, edit_request
+from tests.support.approval_requests import bash_request, edit_request
 
 REQUESTS = [edit_request("c1"), bash_request("c2")]
 

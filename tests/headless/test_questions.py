@@ -11,7 +11,7 @@ from agent_tui.headless.questions import AnswerRejected, Ground, question, read_
 from agent_tui.headless.stream_approver import StreamApprover
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.permissions import DecidedBy, Decision, PermissionKind, PermissionRequest, Scope
-from tests.support.fake_backend import bash_request, edit_request, permission, tool_request
+from tests.support.approval_requests import bash_request, edit_request, permission, tool_request
 
 GROUND = Ground(Path("/proj"), Path("/home/me"))
 OUTSIDE = permission(PermissionKind.WRITE, "/etc/hosts", id="out")

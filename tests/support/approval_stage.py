@@ -2,10 +2,7 @@ from pathlib import Path
 
 from agent_tui.protocol.permissions import Decision, Scope
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
-from tests.support.fake_backend import (
-    FakeBackend,
-    approve,
-)
+from tests.support.fake_backend import FakeBackend, approve
 from tests.support.screens import Stage
 
 

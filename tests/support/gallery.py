@@ -18,14 +18,8 @@ from agent_tui.ui.house import JobLine, TrustLine, TrustView
 from agent_tui.ui.rulings import DecisionView
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.settings import UiSettings
-from tests.support.fake_backend import (
-    FakeBackend,
-    Step,
-    approve,
-    bash_request,
-    mixed_round,
-    settled_request,
-)
+from tests.support.approval_requests import bash_request, mixed_round, settled_request
+from tests.support.fake_backend import FakeBackend, Step, approve
 from tests.support.screens import Clock, Stage
 
 THEMES = Path(__file__).parents[2] / "themes"

@@ -21,7 +21,8 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.settings import UiSettings
-from tests.support.fake_backend import FakeBackend, approve, bash_request, emit, fail, say, wait_for
+from tests.support.approval_requests import bash_request
+from tests.support.fake_backend import FakeBackend, approve, emit, fail, say, wait_for
 from tests.support.screens import stage
 
 

@@ -10,7 +10,8 @@ from agent_tui.ui.presets import PRESET_NAMES, PRESETS
 from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Picker
 from agent_tui.ui.settings import UiSettings
-from tests.support.fake_backend import FakeBackend, approve, bash_request, wait_for
+from tests.support.approval_requests import bash_request
+from tests.support.fake_backend import FakeBackend, approve, wait_for
 from tests.support.screens import Clock, Stage, stage
 
 REMAPPED = """

@@ -10,7 +10,8 @@ from agent_tui.ui.backend import SessionView
 from agent_tui.ui.screens.question import QuestionScreen
 from agent_tui.ui.screens.sessions import SessionPicker
 from agent_tui.ui.settings import UiSettings
-from tests.support.fake_backend import FakeBackend, approve, bash_request, emit, say
+from tests.support.approval_requests import bash_request
+from tests.support.fake_backend import FakeBackend, approve, emit, say
 from tests.support.screens import stage
 
 THEMES = Path(__file__).parents[2] / "themes"

@@ -1,7 +1,8 @@
 from pathlib import Path
 
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
-from tests.support.fake_backend import FakeBackend, approve, bash_request, say
+from tests.support.approval_requests import bash_request
+from tests.support.fake_backend import FakeBackend, approve, say
 from tests.support.screens import Stage, stage
 
 LONG = "".join(f"Step {number} of the plan.\n\n" for number in range(30)) + "So I delete the folder."

@@ -3,7 +3,8 @@ from pathlib import Path
 
 from agent_tui.protocol.permissions import Decision, PermissionRequest, Scope, Verdict
 from agent_tui.toolkit.context import Question, QuestionOption
-from tests.support.fake_backend import FakeBackend, Step, approve, bash_request, mixed_round, settled_request
+from tests.support.approval_requests import bash_request, mixed_round, settled_request
+from tests.support.fake_backend import FakeBackend, Step, approve
 from tests.support.linear_world import talk
 
 

@@ -5,15 +5,9 @@ import pytest
 
 from agent_tui.protocol.permissions import Decision, Scope
 from agent_tui.ui.settings import UiSettings
+from tests.support.approval_requests import bash_request, edit_request, mixed_round
 from tests.support.approval_stage import asking, decided, read, states
-from tests.support.fake_backend import (
-    FakeBackend,
-    approve,
-    bash_request,
-    edit_request,
-    mixed_round,
-    wait_for,
-)
+from tests.support.fake_backend import FakeBackend, approve, wait_for
 from tests.support.screens import Clock, stage
 
 

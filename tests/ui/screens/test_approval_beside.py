@@ -3,16 +3,14 @@ from pathlib import Path
 
 from agent_tui.protocol.permissions import PermissionKind, Risk
 from agent_tui.ui.screens.approval.filed import file_lines
-from tests.support.fake_backend import (
-    FakeBackend,
-    approve,
+from tests.support.approval_requests import (
     bash_request,
     edit_request,
     fetch_request,
     permission,
     settled_request,
-    wait_for,
 )
+from tests.support.fake_backend import FakeBackend, approve, wait_for
 from tests.support.screens import stage
 
 DENIED = settled_request("d1", "secrets.env", rule="deny Read(*.env)", denied=True)

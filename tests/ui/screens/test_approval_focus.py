@@ -3,7 +3,8 @@ from pathlib import Path
 from textual import events
 
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
-from tests.support.fake_backend import FakeBackend, approve, bash_request
+from tests.support.approval_requests import bash_request
+from tests.support.fake_backend import FakeBackend, approve
 from tests.support.screens import stage
 
 

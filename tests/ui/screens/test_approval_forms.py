@@ -3,13 +3,8 @@ from pathlib import Path
 from agent_tui.protocol.permissions import Decision, Scope
 from agent_tui.ui.render.safe import unvis
 from agent_tui.ui.screens.approval import preview
+from tests.support.approval_requests import bash_request, edit_request, mixed_round, tool_request
 from tests.support.approval_stage import asking, decided, states
-from tests.support.fake_backend import (
-    bash_request,
-    edit_request,
-    mixed_round,
-    tool_request,
-)
 from tests.support.screens import stage
 
 PROJECT = Path("/proj")

@@ -3,17 +3,9 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.permissions import Decision, PermissionKind, Risk
+from tests.support.approval_requests import bash_request, edit_request, mixed_round, permission, tool_request
 from tests.support.approval_stage import asking, decided, states
-from tests.support.fake_backend import (
-    FakeBackend,
-    approve,
-    bash_request,
-    edit_request,
-    mixed_round,
-    permission,
-    say,
-    tool_request,
-)
+from tests.support.fake_backend import FakeBackend, approve, say
 from tests.support.screens import stage
 
 

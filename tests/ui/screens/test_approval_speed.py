@@ -2,7 +2,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.fake_backend import FakeBackend, approve, bash_request, edit_request
+from tests.support.approval_requests import bash_request, edit_request
+from tests.support.fake_backend import FakeBackend, approve
 from tests.support.screens import stage
 
 # The goals are 150 ms to open and 10 ms a key; a busy machine and the waiting of the test get three times that.

@@ -4,7 +4,8 @@ import pytest
 
 from agent_tui.protocol.permissions import PermissionRequest
 from agent_tui.ui.screens.approval.hints import Hints
-from tests.support.fake_backend import FakeBackend, approve, bash_request
+from tests.support.approval_requests import bash_request
+from tests.support.fake_backend import FakeBackend, approve
 from tests.support.screens import stage
 
 ONE = (bash_request("c1"),)

@@ -4,7 +4,7 @@ from pathlib import Path
 from agent_tui.protocol.permissions import DecidedBy, Decision, PermissionKind, Scope
 from agent_tui.ui.screens.approval.grouping import Grouper
 from agent_tui.ui.screens.approval.round import Round, Row
-from tests.support.fake_backend import (
+from tests.support.approval_requests import (
     bash_request,
     edit_request,
     fetch_request,
