@@ -111,8 +111,8 @@ class StdioServer:
                     for task in tasks:
                         task.cancel()  # before the pipes are closed: nobody may read on from a closed one
                     await (
-                        process.end()
-                    )  # also when the server itself is gone: what it started may have stayed
+                    # Also when the server itself is gone: what it started may have stayed.
+                    await process.end()
                     await asyncio.wait(tasks)
 
     async def _start(self) -> Child:
