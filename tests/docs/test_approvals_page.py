@@ -19,7 +19,7 @@ def test_every_deciding_key_of_the_screen_stands_on_its_page() -> None:
     missing = {
         key
         for key, action in DEFAULTS["approval"].items()
-        if action in deciding and key not in named and key.capitalize() not in named and key != "escape"
+        if action in deciding and key not in named and key.title() not in named and key != "escape"
     }
 
     assert missing == set()
