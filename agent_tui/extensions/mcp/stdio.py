@@ -110,7 +110,6 @@ class StdioServer:
                 finally:
                     for task in tasks:
                         task.cancel()  # before the pipes are closed: nobody may read on from a closed one
-                    await (
                     # Also when the server itself is gone: what it started may have stayed.
                     await process.end()
                     await asyncio.wait(tasks)
