@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from agent_tui.protocol.errors import AuthError
 
 KEYRING_SERVICE = "agent-tui"
 COMMAND_TIMEOUT_S = 30.0
+_KEY_BYTES = 65_536
 
 
 @dataclass(frozen=True)
@@ -77,21 +79,25 @@ def advice(provider: str, variable: str, *, source: str = "") -> str:
 
 def _from_command(command: str) -> str:
     """Run the command without a shell and give the first line it prints."""
-    try:
-        done = subprocess.run(
-            shlex.split(command),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=COMMAND_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        reason = "it took too long" if isinstance(error, subprocess.TimeoutExpired) else str(error)
-        raise AuthError(
-            f"The key command {command!r} cannot be run: {reason}. Check model.key_command."
-        ) from error
-    key = done.stdout.strip().split("\n")[0].strip()
+    # Into a file: an agent that the command leaves running (gpg-agent, ssh-agent) may hold a pipe open for ever.
+    with tempfile.TemporaryFile() as printed:
+        try:
+            done = subprocess.run(
+                shlex.split(command),
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.DEVNULL,
+                timeout=COMMAND_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            reason = "it took too long" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+            raise AuthError(
+                f"The key command {command!r} cannot be run: {reason}. Check model.key_command."
+            ) from error
+        printed.seek(0)
+        lines = printed.read(_KEY_BYTES).decode("utf-8", "replace").strip().split("\n")
+    key = lines[0].strip()
     if done.returncode != 0 or not key:
         why = f"ended with code {done.returncode}" if done.returncode else "printed nothing"
         raise AuthError(f"The key command {command!r} {why}. Check model.key_command.")

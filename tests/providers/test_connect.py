@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -261,6 +262,18 @@ def test_a_key_command_that_fails_says_how(tmp_path: Path, text: str, code: int,
     command = script_printing(tmp_path, text, code=code)
     with pytest.raises(AuthError, match=words):
         find_key("openai", (), environ={}, command=command)
+
+
+def test_a_key_command_may_leave_an_agent_running(tmp_path: Path) -> None:
+    command = tmp_path / "key.sh"
+    command.write_text(f"#!/bin/sh\nsleep 300 & echo $! > {tmp_path / 'agent'}\nprintf 'from-command\\n'\n")
+    command.chmod(0o755)
+
+    found = find_key("openai", (), environ={}, command=str(command))
+    os.kill(int((tmp_path / "agent").read_text()), signal.SIGKILL)
+
+    assert found is not None
+    assert found.value == "from-command"
 
 
 @pytest.mark.parametrize("command", ["/no/such/program", "unclosed 'quote"])
