@@ -21,6 +21,7 @@ from agent_tui.protocol.events import EventSink, TurnCancelled, TurnFailed
 from agent_tui.protocol.permissions import Decision
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome, TurnResult
 from agent_tui.providers.base import Provider
+from agent_tui.sessions.session import Session
 from agent_tui.ui.own_commands import OwnCommand
 
 BASH = "bash"
@@ -41,6 +42,9 @@ class Inside(Protocol):
 
     @property
     def agent(self) -> Agent: ...
+
+    @property
+    def record(self) -> Session: ...
 
     @property
     def rounds_for(self) -> Callable[[str], Rounds]:
@@ -143,6 +147,8 @@ class SessionCommands:
             problem = f"{shown} was not sent: {error}"
             await self._tell(TurnFailed(turn_id="", error=problem))
             return TurnResult(stop_reason="failed", error=problem)
+        finally:
+            await self._inside().record.shell_lines_over()
 
     def _find(self) -> list[_Own]:
         """List commands, then skills, nearest first; of two with one name the first keeps it."""
@@ -197,6 +203,7 @@ class SessionCommands:
             batch = await self._rounds.run(calls, turn_id=f"command-{token}", round_index=0)
         finally:
             self._rounds = None
+        self._inside().record.behind_prompt(name, batch.outcomes)
         return _texts(batch, stopped=self._stopped)
 
     @asynccontextmanager

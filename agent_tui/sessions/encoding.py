@@ -112,7 +112,7 @@ class Filler:
             case "approval_request":
                 for request in as_objects(record.get("requests")):
                     self._fill_arguments(request, text_of(request, "call_id"))
-            case "outcome":
+            case "outcome" | "shell_line":
                 outcome = as_object(record.get("outcome"))
                 self._fill_arguments(as_object(outcome.get("call")), text_of(outcome, "tool_use_id"))
                 display = as_object(outcome.get("display"))
@@ -179,6 +179,8 @@ def _slim(record: RawRecord, known: _Known) -> None:
             outcome = as_object(record.get("outcome"))
             known.results[text_of(outcome, "tool_use_id")] = dict(as_object(outcome.get("result")))
             _slim_outcome(outcome, known)
+        case "shell_line":
+            _slim_outcome(as_object(record.get("outcome")), known)
         case "results":
             for block in as_objects(as_object(record.get("message")).get("content")):
                 _slim_result(block, known)

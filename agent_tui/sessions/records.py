@@ -99,6 +99,14 @@ class OutcomeRecord(Record):
     outcome: ToolCallOutcome
 
 
+class ShellLineRecord(Record):
+    """What a shell line of a person's `command` came to; it stands behind the prompt and is no call of the model."""
+
+    type: Literal["shell_line"] = "shell_line"
+    command: str
+    outcome: ToolCallOutcome
+
+
 class ResultsRecord(Record):
     """The message with all results of a round, and what the person said meanwhile."""
 
@@ -176,6 +184,7 @@ SessionRecord = Annotated[
     | SignedResponseRecord
     | NonceUsedRecord
     | OutcomeRecord
+    | ShellLineRecord
     | ResultsRecord
     | CompactedRecord
     | TodoRecord

@@ -73,6 +73,8 @@ class _Replay:
                 }
             case "outcome":
                 self._add_outcome(as_object(record.get("outcome")), record_id)
+            case "shell_line":
+                self.blocks.append(tool_block(as_object(record.get("outcome")), record_id))
             case "results":
                 self.close()
                 self._add_words(as_object(record.get("message")), record_id)

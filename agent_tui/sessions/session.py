@@ -73,6 +73,7 @@ class Session:
         self._frames = frames
         self._leaf = active_leaf(frames.records) if frames else ""
         self._before_turn = self._leaf
+        self._held: list[tuple[str, ToolCallOutcome]] = []
         self._redact = redact
         self._slimmer = Slimmer(redact, blobs.put if file else None)
         self._thread = OwnedThread(f"session-{session_id[:8]}")
@@ -137,6 +138,25 @@ class Session:
             turn_id,
             lambda: {"text": text, "message": message.model_dump(mode="json")},
             sync=bool(text),
+        )
+        if text:
+            await self.shell_lines_over(turn_id=turn_id)
+
+    def behind_prompt(self, command: str, outcomes: Sequence["ToolCallOutcome"]) -> None:
+        """Keep what the shell lines of a command came to until its prompt is recorded: they stand behind it."""
+        self._held = [(command, outcome) for outcome in outcomes]
+
+    async def shell_lines_over(self, *, turn_id: str = "") -> None:
+        """Record what is kept now; without a prompt when that was not sent."""
+        held, self._held = self._held, []
+        for line in held:
+            await self._shell_line(*line, turn_id=turn_id)
+
+    async def _shell_line(self, command: str, outcome: "ToolCallOutcome", *, turn_id: str) -> None:
+        await self._entry(
+            "shell_line",
+            turn_id,
+            lambda: {"command": command, "outcome": outcome.model_dump(mode="json")},
         )
 
     async def assistant_message(self, message: "AssistantMessage", *, turn_id: str) -> None:
@@ -249,7 +269,9 @@ class Session:
         name = f"agent-tui-session-{self.id[:8]}-{os.urandom(2).hex()}.jsonl"
         path = write_elsewhere(self.whole_records(), name, other_places())
         if path is None:
-            return "Part of the session could not be saved, and no other place took a copy: that part is lost."
+            return (
+                "Part of the session could not be saved, and no other place took a copy: that part is lost."
+            )
         return (
             f"The session could not be saved where it belongs; a copy is {path}. "
             f"Bring it back with: agent-tui sessions import {path}"
@@ -289,7 +311,7 @@ class Session:
         """Give the panel of a call with all that the model read, or None when there is no such call."""
         for record in reversed(self._read().records):
             outcome = as_object(record.get("outcome"))
-            if record.get("type") == "outcome" and outcome.get("tool_use_id") == call_id:
+            if record.get("type") in ("outcome", "shell_line") and outcome.get("tool_use_id") == call_id:
                 self._frames = None  # the record is filled in place
                 whole = as_object(Filler(self._blobs).fill(record).get("outcome"))
                 return tool_block(whole, text_of(record, "id"), whole=True)
