@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.protocol.errors import SandboxError
-from agent_tui.sandbox.gitdirs import CommonDirStubs, find_pins
+from agent_tui.sandbox.gitdirs import find_pins
+from agent_tui.sandbox.gitstubs import CommonDirStubs, HookFolders
 from agent_tui.sandbox.interface import Confinement, Launch, Profile, Strength
 from agent_tui.sandbox.memory import memory_file
 from agent_tui.sandbox.mounts import Found, Ground, mounts
@@ -18,6 +19,7 @@ from agent_tui.sandbox.seccomp import program
 from agent_tui.sandbox.survey import survey
 
 BWRAP = Path("/usr/bin/bwrap")
+_TEMPORARY = frozenset({"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
 _NAMESPACES = (
     "--new-session", "--die-with-parent", "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc",
     "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL",
@@ -48,7 +50,9 @@ class BwrapSandbox:
         self._proxy_rules = proxy_rules
         self._proxied: dict[frozenset[str], ProxiedNetwork] = {}
         self._stubs = CommonDirStubs()
-        weakref.finalize(self, self._stubs.close)  # also when the program ends without `close`
+        self._hooks = HookFolders()
+        for made in (self._stubs, self._hooks):
+            weakref.finalize(self, made.close)  # also when the program ends without `close`
         self._found: Found | None = None
         self._searching = threading.Lock()
 
@@ -94,6 +98,8 @@ class BwrapSandbox:
         if self._filter is not None:
             fds = (memory_file(self._filter),)
             command += ["--seccomp", str(fds[0])]
+        for name in _TEMPORARY & env.keys():
+            variables = {**variables, name: "/tmp"}  # that of the host is not there
         command += ["--chdir", str(cwd), "--", *argv]
         return Launch(
             tuple(command), {**env, **variables}, self._ground.workspace, (*keep_fds, *fds), close_after=fds
@@ -110,6 +116,7 @@ class BwrapSandbox:
             network.close()
         self._proxied.clear()
         self._stubs.close()
+        self._hooks.close()
 
     @property
     def _holds_home(self) -> bool:
@@ -131,8 +138,9 @@ class BwrapSandbox:
         with self._searching:
             if self._found is None:
                 found = survey(self._ground.workspace)
-                pins = find_pins(self._ground.workspace, found)
-                self._found = Found.of(pins, self._stubs.hold(pins.main), found)
+                pins = find_pins(self._ground.workspace, found, home=self._ground.home)
+                stubs = [*self._stubs.hold(pins.main), *self._hooks.hold(pins.absent_hooks)]
+                self._found = Found.of(pins, stubs, found)
             return self._found
 
     def _keep_temp(self) -> None:

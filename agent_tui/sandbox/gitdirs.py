@@ -1,22 +1,20 @@
 """Says what of git no command may write: hooks, configuration and pointers of every repository in reach."""
 
 import contextlib
-import fcntl
 import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_tui.sandbox.gitnamed import hooks_folders, named_in_config
 from agent_tui.sandbox.survey import Survey, survey
 
 # Mounts cost bubblewrap the square of their number: 300 of them 300 ms, 100 of them 40 ms.
 MAX_WRITABLE = 8
 MAX_PINNED = 40
 _READ_ONLY = ("hooks", "config", "config.worktree", "info", "commondir", "gitdir")
-_STUB = b".\n"
 _WORKTREE = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.MULTILINE)
-_LEADS_TO = re.compile(r"^\s*(hookspath|path)\s*=\s*\"?(.+?)\"?\s*$", re.MULTILINE | re.IGNORECASE)
 _MAX_READ_BYTES = 65_536
 
 
@@ -25,18 +23,21 @@ class GitPins:
     """`writable` are bound onto themselves, outer ones first: a mount point cannot be renamed or replaced.
 
     They are git directories and the folders on the way to nested ones. `read_only` are hooks, configuration and
-    pointers. `main` are the git directories among them, where an absent `commondir` would be a way in.
+    pointers. `main` are the git directories among them, where an absent `commondir` would be a way in; `absent_hooks`
+    are hooks folders of the workspace that configuration names and that are not there yet or empty.
     """
 
     writable: tuple[Path, ...] = ()
     read_only: tuple[Path, ...] = ()
     main: tuple[Path, ...] = ()
+    absent_hooks: tuple[Path, ...] = ()
 
 
-def find_pins(workspace: Path, found: Survey | None = None) -> GitPins:
+def find_pins(workspace: Path, found: Survey | None = None, *, home: Path | None = None) -> GitPins:
     """Work out the pins of `workspace` from what a survey found (default: a fresh one).
 
-    An absent hooks folder of a repository is created empty: only an existing path can be pinned. Of many repositories
+    An absent hooks folder of a repository is created empty: only an existing path can be pinned. `home` is where the
+    user's own git configuration lies. Of many repositories
     the nearest `MAX_WRITABLE` can be committed to; the next, up to `MAX_PINNED`, are read-only as a whole.
     """
     found = found or survey(workspace)
@@ -45,17 +46,26 @@ def find_pins(workspace: Path, found: Survey | None = None) -> GitPins:
     for path in (*found.git_folders, *found.git_files, *found.bare)[:MAX_PINNED]:
         writable += _way_to(path, workspace)
     full, rest = main[:MAX_WRITABLE], main[MAX_WRITABLE:MAX_PINNED]
+    absent: list[Path] = []
     for folder in full:
         _make_hooks(folder)
+        named = named_in_config(folder, home)
+        if named.per_worktree:
+            _make_worktree_config(folder)
         read_only += _parts(folder)
-        read_only += [path for path in _named_in_config(folder) if _lies_in(path, workspace)]
+        bases = [folder.parent, *(pointer.parent for pointer in found.git_files[:MAX_PINNED])]
+        hooks = [path for path in hooks_folders(named, bases) if _lies_in(path, workspace)]
+        for path in (*hooks, *(path for path in named.included if _lies_in(path, workspace))):
+            writable += _way_to(path, workspace)
+            read_only += [path] if path.exists() else []
+        absent += [path for path in hooks if _is_absent_or_empty(path)]
     read_only += [folder for folder in rest if _lies_in(folder, workspace)]
     read_only += [part for folder in found.bare[:MAX_PINNED] for part in _parts(folder)]
     writable += full
     for folder in full:
         writable += [parent for parent in folder.parents if _is_within_git(parent, full)]
     outer_first = sorted(_unique(writable), key=lambda path: len(path.parts))
-    return GitPins(tuple(outer_first), _unique(read_only), _unique(full))
+    return GitPins(tuple(outer_first), _unique(read_only), _unique(full), _unique(absent))
 
 
 def _is_within_git(path: Path, folders: Sequence[Path]) -> bool:
@@ -104,13 +114,9 @@ def _parts(folder: Path) -> list[Path]:
     return [path for path in names if path.exists() and not path.is_symlink()]
 
 
-def _named_in_config(folder: Path) -> list[Path]:
-    """Give the hooks folder and the included files that the configuration names."""
-    named: list[Path] = []
-    for key, value in _LEADS_TO.findall(_read(folder / "config")):
-        base = folder.parent if key.lower() == "hookspath" else folder
-        named.append((base / value).resolve())
-    return [path for path in named if path.exists()]
+def _is_absent_or_empty(path: Path) -> bool:
+    """Tell whether a hooks folder is one that a session makes, or may have made."""
+    return not path.exists() or (path.is_dir() and not any(path.iterdir()))
 
 
 def _lies_in(path: Path, workspace: Path) -> bool:
@@ -120,6 +126,15 @@ def _lies_in(path: Path, workspace: Path) -> bool:
 def _make_hooks(folder: Path) -> None:
     with contextlib.suppress(OSError):  # a read-only repository needs no pin
         (folder / "hooks").mkdir(exist_ok=True)
+
+
+def _make_worktree_config(folder: Path) -> None:
+    """Make the second configuration that git would read, where it is not there yet: else a command makes it."""
+    worktrees = folder / "worktrees"
+    trees = [*worktrees.iterdir()] if worktrees.is_dir() else []
+    for place in (folder, *trees):
+        with contextlib.suppress(OSError):  # it is there, or it is not ours to write
+            (place / "config.worktree").touch(exist_ok=False)
 
 
 def _modules(folder: Path) -> list[Path]:
@@ -179,44 +194,3 @@ def _read(path: Path) -> str:
             return file.read(_MAX_READ_BYTES).decode("utf-8", "surrogateescape")
     except OSError:
         return ""
-
-
-class CommonDirStubs:
-    """Keeps `commondir` in git directories that have none, so that no command can make one.
-
-    Git takes configuration and hooks from the folder that `commondir` names (gitrepository-layout(5)); a new one is
-    a way around read-only hooks. The stub says "here", which changes nothing. It is made once per session and removed
-    by `close` unless another session still holds it; each pin of a running command hangs on it meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self._held: dict[Path, int] = {}
-
-    def hold(self, folders: Sequence[Path]) -> list[Path]:
-        """Make what is missing and give the paths to pin read-only."""
-        return [folder / "commondir" for folder in folders if self._hold(folder / "commondir")]
-
-    def _hold(self, path: Path) -> bool:
-        if path in self._held:
-            return path.exists()
-        try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        except OSError:
-            return path.is_file()  # not ours to write: no command can either
-        if os.fstat(fd).st_size == 0:
-            os.write(fd, _STUB)
-        if os.pread(fd, 16, 0) == _STUB:
-            fcntl.flock(fd, fcntl.LOCK_SH)
-            self._held[path] = fd
-        else:
-            os.close(fd)  # a linked worktree has a real one
-        return True
-
-    def close(self) -> None:
-        """Take the stubs away that nobody else holds."""
-        for path, fd in self._held.items():
-            with contextlib.suppress(OSError):  # held by another session, or gone already
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
-            os.close(fd)
-        self._held.clear()

@@ -138,7 +138,7 @@ def _pinned(found: Found, workspace: Path) -> list[str]:
     for path in found.pins.writable:
         if _is_still(path, workspace):
             words += ["--bind-try", str(path), str(path)]
-    for path in (*found.pins.read_only, *found.stubs):
+    for path in dict.fromkeys((*found.pins.read_only, *found.stubs)):
         words += ["--ro-bind-try", str(path), str(path)]
     return words
 

@@ -125,7 +125,7 @@ class SeatbeltSandbox:
 
     def _pins(self) -> tuple[Path, ...]:
         if self._pinned is None:
-            pins = find_pins(self._ground.workspace)
+            pins = find_pins(self._ground.workspace, home=self._ground.home)
             commons = tuple(folder / "commondir" for folder in pins.main)
-            self._pinned = (*pins.read_only, *commons)
+            self._pinned = (*pins.read_only, *commons, *pins.absent_hooks)
         return self._pinned

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.sandbox.gitdirs import MAX_WRITABLE, CommonDirStubs, find_pins
+from agent_tui.sandbox.gitdirs import MAX_WRITABLE, find_pins
+from agent_tui.sandbox.gitstubs import CommonDirStubs, HookFolders
 from agent_tui.sandbox.survey import survey
 
 
@@ -112,6 +113,116 @@ def test_hooks_folder_in_the_workspace_is_read_only(workspace: Path) -> None:
     subprocess.run(["git", "-C", str(workspace), "config", "core.hooksPath", ".husky/_"], check=True)
 
     assert workspace / ".husky/_" in find_pins(workspace).read_only
+
+
+def configure(workspace: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", str(workspace), "config", *words], check=True)
+
+
+def test_h_s3_the_way_to_a_named_hooks_folder_is_pinned(workspace: Path) -> None:
+    init(workspace)
+    (workspace / "tools/hooks").mkdir(parents=True)
+    configure(workspace, "core.hooksPath", "tools/hooks")
+
+    pins = find_pins(workspace)
+
+    assert workspace / "tools/hooks" in pins.read_only
+    assert workspace / "tools" in pins.writable
+
+
+def test_h_s3_an_absent_hooks_folder_is_made_for_the_session_and_goes_with_the_last(workspace: Path) -> None:
+    init(workspace)
+    configure(workspace, "core.hooksPath", "tools/hooks")
+    first, second = HookFolders(), HookFolders()
+
+    for session in (first, second):
+        assert session.hold(find_pins(workspace).absent_hooks) == [workspace / "tools/hooks"]
+    second.close()
+    assert (workspace / "tools/hooks").is_dir()
+    first.close()
+    assert not (workspace / "tools").exists()
+
+
+def test_h_s11_a_made_hooks_folder_stays_while_another_session_pins_it(workspace: Path) -> None:
+    init(workspace)
+    configure(workspace, "core.hooksPath", "tools/hooks")
+    first, second = HookFolders(), HookFolders()
+    for session in (first, second):
+        session.hold(find_pins(workspace).absent_hooks)
+
+    first.close()
+
+    assert (workspace / "tools/hooks").is_dir()
+    second.close()
+
+
+def test_h_s3_a_made_hooks_folder_that_was_filled_by_its_owner_stays(workspace: Path) -> None:
+    folders = HookFolders()
+    folders.hold([workspace / "hooks"])
+    (workspace / "hooks/pre-commit").write_text("mine")
+
+    folders.close()
+
+    assert (workspace / "hooks/pre-commit").read_text() == "mine"
+
+
+@pytest.mark.parametrize("file", [".gitconfig", ".config/git/config"])
+def test_h_s3_a_relative_hooks_folder_of_the_user_counts_in_every_repository(
+    workspace: Path, tmp_path: Path, file: str
+) -> None:
+    git = init(workspace)
+    (workspace / ".githooks").mkdir()
+    home = tmp_path / "home"
+    (home / file).parent.mkdir(parents=True)
+    (home / file).write_text("[core]\n\thooksPath = .githooks ; ours\n")
+
+    assert workspace / ".githooks" in find_pins(workspace, home=home).read_only
+    assert workspace / ".githooks" not in find_pins(workspace).read_only
+    assert (git / "hooks").is_dir()
+
+
+def test_h_s3_hooks_that_an_included_file_names_are_read_only_and_so_is_that_file(workspace: Path) -> None:
+    init(workspace)
+    (workspace / "conf").mkdir()
+    (workspace / "conf/git").write_text('[core] hooksPath = "my hooks"\n')
+    (workspace / "my hooks").mkdir()
+    configure(workspace, "include.path", "../conf/git")
+
+    pins = find_pins(workspace)
+
+    assert {workspace / "conf/git", workspace / "my hooks"} <= set(pins.read_only)
+    assert workspace / "conf" in pins.writable
+
+
+def test_h_s3_files_that_include_each_other_end(workspace: Path) -> None:
+    init(workspace)
+    (workspace / "a").write_text("[include] path = b\n")
+    (workspace / "b").write_text("[include]\n\tpath = a\n")
+    configure(workspace, "include.path", "../a")
+
+    assert {workspace / "a", workspace / "b"} <= set(find_pins(workspace).read_only)
+
+
+def test_h_s3_a_second_configuration_is_made_where_git_would_read_one(workspace: Path) -> None:
+    git = init(workspace)
+    assert git / "config.worktree" not in find_pins(workspace).read_only
+
+    configure(workspace, "extensions.worktreeConfig", "true")
+
+    assert git / "config.worktree" in find_pins(workspace).read_only
+    assert (git / "config.worktree").read_text() == ""
+
+
+def test_h_s3_hooks_of_a_linked_work_tree_stand_in_that_work_tree(workspace: Path, tmp_path: Path) -> None:
+    main = tmp_path / "main"
+    init(main)
+    subprocess.run(["git", "-C", str(main), "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    workspace.rmdir()
+    subprocess.run(["git", "-C", str(main), "worktree", "add", "-q", str(workspace)], check=True)
+    configure(main, "core.hooksPath", ".githooks")
+    (workspace / ".githooks").mkdir()
+
+    assert workspace / ".githooks" in find_pins(workspace).read_only
 
 
 def test_commondir_stub_changes_nothing_for_git_and_goes_with_the_last_session(workspace: Path) -> None:

@@ -51,6 +51,7 @@ def main() -> None:
             "HOME": str(home),
             "LANG": "C.UTF-8",
             "AGENT_PID": str(os.getpid()),
+            **item.get("env", {}),
         }
         argv = ["/bin/bash", "-c", item["text"]]
         launch = sandbox.launch(argv, cwd=workspace, confinement=confinement, env=env)
