@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from agent_tui.agent.branch_base import branch_base
-from agent_tui.agent.checkpoints import Checkpoints, Content, FileChange
+from agent_tui.agent.checkpoints import Checkpoints, Content, FileChange, PutBack
 from agent_tui.agent.environment import Surroundings
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.sessions.frames import RawRecord
@@ -117,9 +118,7 @@ class SessionChanges:
         if done.left:
             return f"{path} {_MOVED_ON}"
         self._reverts.pop()
-        await self._opened().record.checkpoint(
-            {"tree": done.tree, "label": RESTORED, "changed": [path], "left": []}
-        )
+        await self._keep(done, changed={path})
         await self._reload(f"The person brought your change of {path} back; read it again.")
         return f"{path} is again as it was before you took it back."
 
@@ -133,11 +132,26 @@ class SessionChanges:
         if not done.changed:
             return Reverted(f"{path} {_MOVED_ON}")
         self._reverts.append((path, done.before, done.tree))
-        await self._opened().record.checkpoint(
-            {"tree": done.tree, "label": RESTORED, "changed": [], "left": [path]}
-        )
+        await self._keep(done, left={path})
         await self._reload(f"The person put {what} back to what it was {when}; read it again.")
         return Reverted(f"{what} is as it was {when}.", done=True)
+
+    async def _keep(
+        self, done: PutBack, *, changed: AbstractSet[str] = frozenset(), left: AbstractSet[str] = frozenset()
+    ) -> None:
+        """Record the state after a move of one file; what else the person changed meanwhile stays the person's."""
+        record = self._opened().record
+        last = last_files(await asyncio.to_thread(record.records))
+        since = await self._checkpoints().compare(last, done.before) if last else []
+        mine = {change.path for change in since} - changed
+        await record.checkpoint(
+            {
+                "tree": done.tree,
+                "label": RESTORED,
+                "changed": [*sorted(changed)],
+                "left": [*sorted(mine | left)],
+            }
+        )
 
     async def _compare(self, records: Sequence[RawRecord], scope: Scope) -> _Compared:
         checkpoints = self._checkpoints()

@@ -196,6 +196,34 @@ async def test_what_was_taken_back_is_not_brought_again_by_undo_unasked(here: He
     assert not (here.workspace / "b.txt").exists()
 
 
+async def test_taking_one_file_back_does_not_make_the_persons_other_files_the_agents(here: Here) -> None:
+    await here.turn(lambda: here.write("a.txt"))
+    here.write("mine.txt")
+    await here.changes.compare("session")
+    assert (await here.changes.revert("a.txt")).done
+
+    again = await here.changes.compare("session")
+    asked = await here.changes.revert("mine.txt")
+    await Rewind(here.record, here.checkpoints).undo()
+
+    assert [(view.path, bool(view.conflict)) for view in again.changes] == [("mine.txt", True)]
+    assert (asked.done, bool(asked.asks)) == (False, True)
+    assert here.lines("mine.txt") == LINES
+
+
+async def test_bringing_one_file_back_does_not_make_the_persons_other_files_the_agents(here: Here) -> None:
+    await here.turn(lambda: here.write("a.txt"))
+    await here.changes.compare("session")
+    assert (await here.changes.revert("a.txt")).done
+    here.write("mine.txt")
+    await here.changes.undo_revert()
+
+    await Rewind(here.record, here.checkpoints).undo()
+
+    assert not (here.workspace / "a.txt").exists()
+    assert here.lines("mine.txt") == LINES
+
+
 async def test_a_look_at_the_changes_does_not_hide_whose_they_are(here: Here) -> None:
     await here.turn(lambda: here.write("a.txt"), "one")
     here.write("a.txt", (1, "by hand\n"))
