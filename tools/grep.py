@@ -21,8 +21,8 @@ from agent_tui.toolkit.api import (
 )
 from agent_tui.toolkit.file_types import globs_of
 from agent_tui.toolkit.globbing import PatternError
-from agent_tui.toolkit.matching import FileHits, Found, OutputMode, Query
 from agent_tui.toolkit.search import grep_files
+from agent_tui.toolkit.search_model import FileHits, Found, OutputMode, Query
 
 DEFAULT_HEAD_LIMIT = 100
 MAX_HEAD_LIMIT = 10_000

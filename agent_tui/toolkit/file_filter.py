@@ -4,8 +4,8 @@ import re
 from pathlib import Path, PurePath
 
 from agent_tui.toolkit.globbing import GlobPattern, compile_glob
-from agent_tui.toolkit.matching import Query
 from agent_tui.toolkit.names import SECRET_FOLDERS, SECRET_NAMES, SECRET_PATHS, is_secret
+from agent_tui.toolkit.search_model import Query
 
 _PRIVATE_KEY_HEAD = "id_"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_tui.toolkit.file_filter import FileFilter
-from agent_tui.toolkit.matching import FileHits, Found, Line, Query, Window, with_context
+from agent_tui.toolkit.search_model import FileHits, Found, Line, Query, Window, with_context
 from agent_tui.toolkit.walk import walk
 
 MAP_FROM_BYTES = 4 << 20

@@ -14,7 +14,7 @@ from agent_tui.toolkit.capture import Captured, capture
 from agent_tui.toolkit.file_filter import FileFilter
 from agent_tui.toolkit.globbing import expand_braces
 from agent_tui.toolkit.ignore_rules import IGNORE_LIMIT_BYTES, IGNORE_NAME, Surroundings, surroundings
-from agent_tui.toolkit.matching import FileHits, Found, Line, Query, Window, with_context
+from agent_tui.toolkit.search_model import FileHits, Found, Line, Query, Window, with_context
 
 OUTPUT_LIMIT_BYTES = 256 << 20
 BATCH_FILES = 500

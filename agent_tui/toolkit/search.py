@@ -9,10 +9,10 @@ from pathlib import Path
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.capture import Captured, capture
-from agent_tui.toolkit.matching import Found, Query
 from agent_tui.toolkit.plain_search import from_json
 from agent_tui.toolkit.programs import find_program
 from agent_tui.toolkit.rg import WAY_OUT, RgCannot, rg_files, rg_grep
+from agent_tui.toolkit.search_model import Found, Query
 
 WORKER = Path(__file__).with_name("_search_worker.py")
 TIMEOUT_S = 20.0

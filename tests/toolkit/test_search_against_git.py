@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_tui.toolkit.matching import Query
 from agent_tui.toolkit.search import grep_files, list_files
+from agent_tui.toolkit.search_model import Query
 from tests.support.tool_world import path_without_rg
 
 EXAMPLES = int(os.environ.get("AGENT_TUI_TEST_EXAMPLES", "12"))

@@ -97,11 +97,6 @@ class Window:
         self._skip = query.offset
         self._left = query.limit or (1 << 60)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether no place is left."""
-        return self._left == 0
-
     def take(self, places: int) -> range:
         """Ask for `places` and give the indices that are shown."""
         first = min(self._skip, places)
