@@ -59,10 +59,6 @@ class CompositeSource:
         """Remove a source; one that is not there is no error."""
         self._entries = [entry for entry in self._entries if entry.name != name]
 
-    def remove_namespace(self, namespace: Namespace) -> None:
-        """Remove every source of a namespace."""
-        self._entries = [entry for entry in self._entries if entry.namespace != namespace]
-
     def subset(self, names: Collection[str]) -> "CompositeSource":
         """Give the same sources limited to `names`, for a sub-agent."""
         allowed = frozenset(names) if self._only is None else self._only & frozenset(names)

@@ -166,11 +166,6 @@ class TrustStore:
             os.close(lock)
 
 
-def what_would_run(workspace: Path, *, home: Path | None = None) -> tuple[TrustItem, ...]:
-    """List what the configuration of `workspace` would run or change. Raises OSError and TooMuch."""
-    return trust_items(project_content(workspace, home=(home or Path.home()).resolve()))
-
-
 def _copy_name(content: str) -> str:
     return content.split(" ")[-1] or "none"
 

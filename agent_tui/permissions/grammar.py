@@ -125,8 +125,3 @@ def _domain(given: str, text: str) -> str:
 def takes_path(tool: str) -> bool:
     """Tell whether the brackets of a rule for `tool` hold a path pattern."""
     return tool == "edit" or tool in READERS
-
-
-def takes_name(tool: str) -> bool:
-    """Tell whether the brackets hold a plain name (a sub-agent, a skill)."""
-    return tool in _NAMED

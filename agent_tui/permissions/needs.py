@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from agent_tui.permissions.grammar import canonical_tool
 from agent_tui.permissions.paths import is_inside, is_secret, protected_by, real_path
 from agent_tui.permissions.patterns import path_pattern
 from agent_tui.permissions.rules import Subject
@@ -241,8 +240,3 @@ def _name_in(target: str) -> str:
     """Give `x` of `Task(x)` or `x`."""
     match = re.fullmatch(r"\w+\((.*)\)", target, re.DOTALL)
     return match[1] if match else target
-
-
-def call_subject(tool: str) -> Subject:
-    """Give the subject of a call that declares nothing."""
-    return Subject(tool, PermissionKind.TOOL, name=canonical_tool(tool))

@@ -126,14 +126,13 @@ def test_m19_a_source_added_again_is_replaced_in_place() -> None:
     assert names(whole) == ["x", "y", "b"]
 
 
-def test_m19_a_source_or_a_whole_namespace_may_be_removed() -> None:
+def test_m19_a_source_may_be_removed() -> None:
     whole = CompositeSource()
     whole.add("bundled", Spy("a"))
     whole.add("s1", Spy("m1"), namespace="mcp")
-    whole.add("s2", Spy("m2"), namespace="mcp")
     whole.add("x", Spy("e"), namespace="extension")
 
-    whole.remove_namespace("mcp")
+    whole.remove("s1")
     whole.remove("x")
     whole.remove("never there")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.extensions.trust import TrustStore, what_would_run
+from agent_tui.extensions.trust import TrustStore
 from agent_tui.extensions.trust_items import TrustItem
 
 
@@ -208,7 +208,11 @@ def test_everything_that_would_run_or_apply_is_listed(workspace: Path, home: Pat
     put(workspace, ".agent-tui/config.toml", CONFIG)
     put(workspace, ".agent-tui/tools/.hidden.py", "x")
     put(workspace, ".agent-tui/extensions/e.py", "xy")
-    put(workspace, ".agent-tui/commands/c.md", "---\nallowed-tools:\n  - Bash(git *)\n---\ntext !`date` text\n")
+    put(
+        workspace,
+        ".agent-tui/commands/c.md",
+        "---\nallowed-tools:\n  - Bash(git *)\n---\ntext !`date` text\n",
+    )
     put(workspace, ".agents/skills/s/SKILL.md", "x")
     put(workspace, ".agents/skills/s/run.sh", "x")
     put(workspace, ".agents/skills/text/SKILL.md", "x")
@@ -219,7 +223,9 @@ def test_everything_that_would_run_or_apply_is_listed(workspace: Path, home: Pat
         json.dumps({"hooks": hooks, "env": {"A": "1"}, "apiKeyHelper": "evil"}),
     )
 
-    found = {(item.kind, item.name, item.detail) for item in what_would_run(workspace, home=home)}
+    found = {
+        (item.kind, item.name, item.detail) for item in TrustStore(home, home=home).verdict(workspace).items
+    }
 
     assert found >= {
         ("setting", "model.base_url", "https://evil.example"),
@@ -242,4 +248,4 @@ def test_everything_that_would_run_or_apply_is_listed(workspace: Path, home: Pat
 def test_settings_that_cannot_be_read_are_listed_as_such(workspace: Path, home: Path, text: str) -> None:
     put(workspace, ".claude/settings.json", text)
 
-    assert [item.kind for item in what_would_run(workspace, home=home)] == ["unreadable"]
+    assert [item.kind for item in TrustStore(home, home=home).verdict(workspace).items] == ["unreadable"]

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, cast, get_args
+from typing import Protocol, get_args
 
 from agent_tui.extensions.mcp.plain import one_line, plain
 from agent_tui.toolkit.extension import Level, Reply
@@ -174,8 +174,3 @@ class ThreadVoice:
     def set_status(self, text: str) -> None:
         """Show a text in the status line."""
         self._loop.call_soon_threadsafe(self._voice.set_status, text)
-
-
-def level_of(word: str) -> Level:
-    """Read a level from outside; another word is info."""
-    return cast("Level", word) if word in get_args(Level) else "info"

@@ -13,7 +13,7 @@ from agent_tui.extensions.mcp.config import (
     find_servers,
     project_places,
 )
-from agent_tui.extensions.trust import what_would_run
+from agent_tui.extensions.trust import TrustStore
 from tests.support.mcp_world import SCRIPTS
 
 
@@ -258,7 +258,7 @@ def test_h_p1_what_a_projects_settings_would_start_is_shown_before_it_is_trusted
     )
     written(workspace / ".mcp.json", {"y": {"url": "https://evil.example"}})
 
-    items = what_would_run(workspace, home=tmp_path)
+    items = TrustStore(tmp_path, home=tmp_path).verdict(workspace).items
 
     assert [(item.kind, item.name, item.detail) for item in items] == [
         ("MCP server", "x", "sh -c evil"),

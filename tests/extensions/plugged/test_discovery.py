@@ -7,7 +7,7 @@ from agent_tui.config.paths import user_paths
 from agent_tui.config.settings import ExtensionSettings, Settings
 from agent_tui.extensions.plugged.discover import Places, find_extensions
 from agent_tui.extensions.plugged.plug import Pace
-from agent_tui.extensions.trust import what_would_run
+from agent_tui.extensions.trust import TrustStore
 from agent_tui.run.extensions import found_extensions
 from agent_tui.run.options import RunOptions
 from agent_tui.run.settings import loaded_settings
@@ -128,7 +128,7 @@ def test_settings_leave_out_one_or_all(workspace: Path) -> None:
 
 
 def test_a_projects_extensions_are_looked_at_only_when_it_is_trusted_and_stand_on_the_trust_screen(
-    workspace: Path,
+    workspace: Path, tmp_path: Path
 ) -> None:
     folder = workspace / ".agent-tui" / "extensions"
     offers(folder, "theirs", "theirs")
@@ -141,7 +141,8 @@ def test_a_projects_extensions_are_looked_at_only_when_it_is_trusted_and_stand_o
 
     assert found(False) == []
     assert found(True) == ["theirs", "odd", "prog"]
-    details = {item.name: item.detail for item in what_would_run(workspace) if item.kind == "extension"}
+    shown = TrustStore(tmp_path).verdict(workspace).items
+    details = {item.name: item.detail for item in shown if item.kind == "extension"}
     assert details["prog.toml"] == 'runs perl prog.pl {"env": {"A": "b"}}'
     assert details["odd.toml"].startswith("cannot be read")
     assert details["theirs.py"].startswith("code of")

@@ -53,6 +53,16 @@ def test_item_14_a_call_with_two_permissions_runs_only_if_both_are_allowed() -> 
     assert row.state == "allowed"
 
 
+def test_a_pattern_edited_away_from_a_call_allows_that_call_once_only() -> None:
+    found, _ = round_of(edit_request("c1", "src/a.py"), edit_request("c2", "src/b.py"))
+    [edits] = found.groups()
+
+    found.decide_group(edits, Decision.ALLOW, Scope.PROJECT, "Edit(/src/a.py)")
+
+    stored = {row.call_id: (one.scope, one.pattern) for row in found.rows for one in row.decisions.values()}
+    assert stored == {"c1": (Scope.PROJECT, "Edit(/src/a.py)"), "c2": (Scope.ONCE, "")}
+
+
 def test_a71_one_denied_permission_denies_the_call() -> None:
     outside = permission(PermissionKind.WRITE, "/etc/hosts", id="p1")
     found, _ = round_of(bash_request("c1", "tee /etc/hosts", extra=(outside,)))

@@ -66,5 +66,4 @@ class Grouper:
 
     def is_wider(self, pattern: str, suggested: str) -> bool:
         """Tell whether an edited pattern reaches beyond the suggested one."""
-        row = batch.Row(PermissionKind.TOOL, suggested, "", (), Risk.LOW, suggested)
-        return batch.is_wider(pattern, row)
+        return batch.is_wider(pattern, suggested)
