@@ -383,6 +383,7 @@ class Agent:
         content.append(TextBlock(text=text))
         typed = text if shown is None else _sendable(shown)
         await self._teller.said(turn, UserMessage(content=tuple(content)), typed)
+        self.queue.recorded()
 
     async def _drive(self, turn: Turn) -> TurnStop:
         while True:

@@ -1,5 +1,6 @@
 """Messages typed while the agent works, waiting for their moment."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -12,10 +13,19 @@ class QueuedMessage:
 
 
 class MessageQueue:
-    """Holds what was typed meanwhile, oldest first."""
+    """Holds what was typed meanwhile, oldest first.
 
-    def __init__(self) -> None:
+    `keep` is given all that no record holds yet, at every change. `found` is what an earlier run kept: it is offered
+    once and never sent by itself.
+    """
+
+    def __init__(
+        self, *, keep: Callable[[Sequence[str]], None] | None = None, found: Sequence[str] = ()
+    ) -> None:
         self._items: list[QueuedMessage] = []
+        self._taken: list[str] = []
+        self._found = list(found)
+        self._keep = keep
 
     def steer(self, text: str) -> None:
         """Add a message for the next safe point: after the running tools, before the next request."""
@@ -31,26 +41,53 @@ class MessageQueue:
 
     def take_back(self) -> str | None:
         """Remove the newest message, of either kind, and give its text."""
-        return self._items.pop().text if self._items else None
+        return self.remove(len(self._items) - 1)
 
     def remove(self, index: int) -> str | None:
         """Remove the message at `index` (0-based, oldest first) and give its text; None when there is none."""
-        return self._items.pop(index).text if 0 <= index < len(self._items) else None
+        if not 0 <= index < len(self._items):
+            return None
+        removed = self._items.pop(index).text
+        self._changed()
+        return removed
 
     def take_steering(self) -> tuple[str, ...]:
         """Take all messages for the running turn."""
         taken = tuple(item.text for item in self._items if not item.after_turn)
         self._items = [item for item in self._items if item.after_turn]
+        self._taken += taken
         return taken
 
     def next_follow_up(self) -> str | None:
         """Take the oldest message of either kind: what is to be sent as the next turn."""
-        return self._items.pop(0).text if self._items else None
+        if not self._items:
+            return None
+        text = self._items.pop(0).text
+        self._taken.append(text)
+        return text
+
+    def recorded(self) -> None:
+        """Say that what was taken stands in the session now: it need not be kept any longer."""
+        if self._taken:
+            self._taken.clear()
+            self._changed()
+
+    def offer_found(self) -> tuple[str, ...]:
+        """Give once what an earlier run kept, oldest first; it stays kept until something is sent."""
+        found, self._found = tuple(self._found), []
+        self._taken += found
+        return found
 
     def clear(self) -> None:
         """Drop everything."""
         self._items.clear()
+        self._changed()
 
     def _add(self, item: QueuedMessage) -> None:
         if item.text.strip():
             self._items.append(item)
+            self._changed()
+
+    def _changed(self) -> None:
+        if self._keep is not None:
+            self._keep([*self._found, *self._taken, *(item.text for item in self._items)])

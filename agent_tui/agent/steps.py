@@ -114,6 +114,7 @@ class Steps:
         if words:
             for heard in words:
                 await self.teller.said(turn, UserMessage(content=heard.blocks), heard.text)
+            self.queue.recorded()
             return None
         if self.schema is not None and turn.structured is None:
             self._count_respond_try(turn)
@@ -196,6 +197,7 @@ class Steps:
         words = [] if stopped else await self._heard(turn)
         blocks = [block for heard in words for block in heard.blocks]
         await self.teller.answered(turn, results_message(batch.outcomes, blocks))
+        self.queue.recorded()
         for heard in words:
             await self.teller.delivered(turn, heard.text)
         if stopped:

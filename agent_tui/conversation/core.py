@@ -305,6 +305,9 @@ class Core:
     def next_follow_up(self) -> str | None:
         return self.queue.next_follow_up()
 
+    def unsent(self) -> Sequence[str]:
+        return self.queue.offer_found()
+
     def set_mode(self, mode: ModeName) -> str:
         self._policy.mode = Mode(mode)
         return ""

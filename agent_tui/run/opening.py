@@ -14,6 +14,7 @@ from agent_tui.agent.masking import SecretsMasked
 from agent_tui.agent.nested import NestedInstructions
 from agent_tui.agent.plan import PlanMode, PlanReminder, inside_reminder
 from agent_tui.agent.prompt import system_prompt
+from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.subagents import Shared, Subagents
 from agent_tui.conversation.denial_offer import DenialOffers
 from agent_tui.conversation.desk import Desk, ToldOnce
@@ -74,6 +75,7 @@ class SessionBuilder:
         ground, desk = self._ground, self._desk
         jobs = SessionJobs()
         restored = await asyncio.to_thread(lambda: record.restored(keep_pending=True))
+        unsent = await asyncio.to_thread(record.unsent)
         record.notices += explain(restored)
         world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
         surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.accepted)
@@ -133,6 +135,7 @@ class SessionBuilder:
             guardrails=ground.guardrails,
             hooks=session_hooks,
             ask_continue=desk.ask_continue,
+            queue=MessageQueue(keep=record.keep_unsent, found=unsent),
             session_id=record.id,
             reminders=lambda: [*plan(), *told.take()],
             attach=Attachments(

@@ -28,6 +28,7 @@ from agent_tui.sessions.frames import (
 )
 from agent_tui.sessions.replay import blocks_of, tool_block
 from agent_tui.sessions.rescue import other_places, write_elsewhere
+from agent_tui.sessions.unsent import read_unsent, write_unsent
 from agent_tui.sessions.writer import OwnedThread, SessionFile
 
 if TYPE_CHECKING:  # these pull in pydantic, which costs 110 ms of CPU before the first paint
@@ -128,6 +129,16 @@ class Session:
             name=name,
             header=header,
         )
+
+    def keep_unsent(self, texts: Sequence[str]) -> None:
+        """Keep what waits to be sent, beside the file and in order with it; a session in memory keeps nothing."""
+        if self._file is not None:
+            masked = [self._redact(text) for text in texts]
+            self._thread.submit(lambda: write_unsent(self.data_dir, masked))
+
+    def unsent(self) -> list[str]:
+        """Give what waited to be sent when an earlier run ended."""
+        return read_unsent(self._data_dir) if self._file is not None and self._data_dir is not None else []
 
     async def user_message(self, message: "UserMessage", *, turn_id: str, text: str) -> None:
         """Record a prompt; on disk when it returns."""

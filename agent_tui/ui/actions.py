@@ -32,6 +32,7 @@ from agent_tui.ui.screens.trust import TrustScreen, trust_text
 from agent_tui.ui.screens.viewer import Viewer
 from agent_tui.ui.settings_open import apply_setting, settings_screen
 from agent_tui.ui.shell_lines import ShellLines
+from agent_tui.ui.unsent import offer_unsent
 
 if TYPE_CHECKING:
     from textual.worker import Worker
@@ -246,7 +247,8 @@ class AppActions:
         )
 
     def ready(self) -> None:
-        """Do what waited for the core: ask about what the project brings, run early shell lines."""
+        """Do what waited for the core: offer what was not sent, ask about what the project brings, run shell lines."""
+        offer_unsent(self._app, self.backend.unsent(), draft=self._app.prompt.text)
         self.work(self._meet())
         prompts = PromptDesk(self._app.registry, self.backend.mcp, joined=self._app.completion.refresh_offers)
         self.work(prompts.follow(), group="prompts")
@@ -343,6 +345,7 @@ class AppActions:
         """Show another session."""
         said = await self.backend.resume(session_id)
         await self._show_session()
+        offer_unsent(self._app, self.backend.unsent(), draft=self._app.prompt.text)
         if said:
             self.notice("info", said)
 

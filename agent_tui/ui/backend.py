@@ -171,6 +171,10 @@ class Backend(Protocol):
         """Take what is to be sent as the next turn, when the last one ended."""
         ...
 
+    def unsent(self) -> Sequence[str]:
+        """Give once what was typed ahead in the open session and never sent, oldest first."""
+        ...
+
     def set_mode(self, mode: ModeName) -> str:
         """Switch the permission mode; give a sentence when it was refused, else ""."""
         ...

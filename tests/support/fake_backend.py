@@ -107,6 +107,7 @@ class FakeBackend:
         self._notices = list(notices)
         self.prompts: list[str] = []
         self.queue: list[tuple[str, bool]] = []
+        self.left: list[str] = []
         self.verdicts: list[Mapping[str, Verdict]] = []
         self.answers: list[Sequence[Sequence[str]] | None] = []
         self.remembered: list[str] = []
@@ -251,6 +252,10 @@ class FakeBackend:
 
     def next_follow_up(self) -> str | None:
         return self.queue.pop(0)[0] if self.queue else None
+
+    def unsent(self) -> Sequence[str]:
+        found, self.left = self.left, []
+        return found
 
     def set_mode(self, mode: ModeName) -> str:
         self.view = replace(self.view, mode=mode)

@@ -213,6 +213,8 @@ class LinearHost(PlainParts):
     async def open_session(self, session_id: str) -> None:
         said = await self.backend.resume(session_id)
         await self.show_session()
+        for text in self.backend.unsent():
+            self._lines.say(f"You had written ahead, and it was never sent: {text}")
         if said:
             self._lines.say(f"Note: {said}")
 

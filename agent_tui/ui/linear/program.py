@@ -27,6 +27,7 @@ from agent_tui.ui.linear.questions import ask_questions
 from agent_tui.ui.linear.speaker import Speaker
 from agent_tui.ui.plugged import ExtensionDesk
 from agent_tui.ui.screens.approval.grouping import Grouper
+from agent_tui.ui.unsent import offer_unsent
 
 if TYPE_CHECKING:
     from agent_tui.toolkit.context import Question
@@ -151,6 +152,7 @@ class LinearProgram:
         )
         self.driver.use(self.backend)
         self._is_ready = True
+        offer_unsent(self, self.backend.unsent())
         early, self._early = self._early, []
         if self._initial:
             self.lines.say(f"You: {self._initial}")

@@ -1,0 +1,40 @@
+"""What was typed ahead in a session and not sent yet: a private file in its folder, so that a crash does not lose it."""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from agent_tui.sessions.blobs import write_all
+
+NAME = "unsent.json"
+MAX_READ_BYTES = 4_000_000
+
+
+def write_unsent(folder: Path, texts: Sequence[str]) -> None:
+    """Keep `texts` in the place of what was kept; a disk that fails loses them, never the turn that runs."""
+    path = folder / NAME
+    with suppress(OSError):
+        if not texts:
+            path.unlink(missing_ok=True)
+            return
+        new = folder / f"{NAME}.new"
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            write_all(descriptor, json.dumps(list(texts)).encode())
+        finally:
+            os.close(descriptor)
+        os.replace(new, path)
+
+
+def read_unsent(folder: Path) -> list[str]:
+    """Give what is kept, oldest first; nothing where the file is missing or damaged."""
+    try:
+        with (folder / NAME).open("rb") as stream:
+            found: object = json.loads(stream.read(MAX_READ_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return []
+    items = cast("list[object]", found) if isinstance(found, list) else []
+    return [item for item in items if isinstance(item, str) and item.strip()]
