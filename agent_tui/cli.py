@@ -326,7 +326,7 @@ def root_command(drawn: "InstantPrompt | None" = None) -> "click.Command":
 
 
 _EPILOG = (
-    "Subcommands: exec (or run, the same as -p), tool, sessions, resume, approvals, permissions, mcp, config, models, doctor, serve, acp, batch, "
+    "Subcommands: exec (or run, the same as -p), tool, sessions, resume, approvals, permissions, mcp, skills, config, models, doctor, serve, acp, batch, "
     "completion. 'agent-tui SUBCOMMAND --help' tells more."
 )
 

@@ -1,7 +1,7 @@
 """The surroundings of the open session for the interface: trust, jobs, shell lines, and lists of what there is."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.settings_desk import SettingsFiles
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.trust import Trust, TrustStore
-from agent_tui.protocol.errors import ToolError
+from agent_tui.protocol.errors import AgentTuiError, ToolError
 from agent_tui.toolkit.checklist import checklist
 from agent_tui.toolkit.context import JobView, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
@@ -33,6 +33,10 @@ class Inside(Protocol):
 
     @property
     def todos(self) -> TodoList: ...
+
+    def skill_news(self, skills: Mapping[str, str]) -> str:
+        """Let the model know which skills, by name and description, there are now; give a sentence for the person."""
+        ...
 
 
 MakeKeeping = Callable[[Callable[[], PersonShell]], PersonsKeeping]
@@ -134,6 +138,16 @@ class SessionHouse:
             for skill in found.skills
         ]
         return Listing(tuple(rows), tuple(str(fault) for fault in found.faults))
+
+    async def skill(self, name: str) -> str:
+        try:
+            return await asyncio.to_thread(self._own.skills.describe, name)
+        except ToolError as error:
+            raise AgentTuiError(str(error)) from error
+
+    async def reload_skills(self) -> str:
+        skills = await asyncio.to_thread(self._own.skills.all)
+        return self._inside().skill_news({skill.name: skill.description for skill in skills})
 
     async def agents(self) -> Listing:
         rows = [(kind.name, kind.description) for kind in self._own.agents()]

@@ -1,7 +1,7 @@
 """What belongs to one open session and goes when another is opened."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from agent_tui.agent.checkpoints import Checkpoints
@@ -21,7 +21,8 @@ from agent_tui.toolkit.jobs import SessionJobs
 class OpenSession:
     """Everything that belongs to one session and goes when another is opened.
 
-    `shown` are the sentences about it that the person saw.
+    `skills` are those the model knows, name to description; None when it cannot load any. `shown` are the sentences
+    about it that the person saw.
     """
 
     record: Session
@@ -35,6 +36,7 @@ class OpenSession:
     shell: PersonShell
     hooks: SessionHooks
     rounds_for: Callable[[str], Rounds]
+    skills: Mapping[str, str] | None = None
     shown: set[str] = field(default_factory=set[str])
 
     def new_notices(self) -> list[str]:
@@ -44,6 +46,25 @@ class OpenSession:
         new = [text for text in said if text not in self.shown]
         self.shown.update(new)
         return new
+
+    def skill_news(self, skills: Mapping[str, str]) -> str:
+        """Let the model know with the next prompt which skills there are now; give a sentence for the person."""
+        count = f"{len(skills)} {'skill' if len(skills) == 1 else 'skills'} for the model"
+        if self.skills is None:
+            return f"{count}, but it has no tool to load one in this run."
+        known, self.skills = self.skills, dict(skills)
+        new = {name: text for name, text in skills.items() if known.get(name) != text}
+        gone = [name for name in known if name not in skills]
+        if not new and not gone:
+            return f"{count}, as before."
+        lines = [f"- {name}: {' '.join(text.split())}" for name, text in new.items()]
+        left = [f"There is no longer: {', '.join(gone)}."] if gone else []
+        self.told.add(
+            "\n".join(["The skills have changed.", *(["Now there is:", *lines] if lines else []), *left])
+        )
+        said = [f"new or changed: {', '.join(new)}"] if new else []
+        said += [f"gone: {', '.join(gone)}"] if gone else []
+        return f"{count}; {'; '.join(said)}. It learns so with your next prompt."
 
     async def aclose(self) -> str:
         """End its jobs and its helper, close its file; give where a copy is when it could not be saved, else ""."""

@@ -86,6 +86,11 @@ class SkillLibrary:
 
     def load(self, name: str, arguments: str) -> str:
         """Give a skill's body with its folder and its other files. Raises ToolError that lists the names there are."""
+        skill, document = self._named(name)
+        return _text(skill, document.body, arguments.strip())
+
+    def _named(self, name: str) -> tuple[Skill, Document]:
+        """Find one. Raises ToolError that lists the names there are."""
         found = self.find().skills
         skill = next((skill for skill in found if skill.name == name), None)
         if skill is None:
@@ -96,7 +101,23 @@ class SkillLibrary:
         document = self._read[skill.path][1]
         if isinstance(document, Fault):
             raise ToolError(str(document))
-        return _text(skill, document.body, arguments.strip())
+        return skill, document
+
+    def describe(self, name: str) -> str:
+        """Give all there is to know of a skill, as markdown with its text last. Raises ToolError as `load` does."""
+        skill, document = self._named(name)
+        who = "the model and you" if skill.for_model else "only you, as /" + skill.name
+        facts = [
+            ("Description", skill.description),
+            ("File", f"`{skill.path}` ({skill.origin})"),
+            ("Called by", who),
+            ("Arguments", skill.argument_hint),
+            ("Rules when you call it", ", ".join(f"`{rule}`" for rule in skill.allowed_tools)),
+            ("Other files", ", ".join(f"`{file}`" for file in _siblings(skill.path.parent)[0])),
+            ("To look at", "; ".join(str(fault) for fault in document.faults)),
+        ]
+        lines = [f"* {label}: {text}" for label, text in facts if text]
+        return "\n".join([f"# {skill.name}", "", *lines, "", "---", "", document.body.strip()])
 
     def _document(self, path: Path, folder: Folder) -> Document:
         """Read a skill's file, or take what was read when it has not changed. Raises Unreadable."""

@@ -177,6 +177,7 @@ class SessionBuilder:
             restored=restored,
             told=told,
             hooks=session_hooks,
+            skills=dict(skills) if ground.tools.owns("skill") else None,
             rounds_for=lambda name: Rounds(
                 tools=ground.tools,
                 policy=self._policy,

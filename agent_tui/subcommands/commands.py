@@ -9,8 +9,8 @@ import click
 from agent_tui.run.options import RunOptions
 from agent_tui.subcommands.acp import acp
 from agent_tui.subcommands.batch import batch
-
-DIRECTORY = click.option("-C", "--cd", "--cwd", "directory", type=click.Path(path_type=Path), default=None)
+from agent_tui.subcommands.shared import DIRECTORY
+from agent_tui.subcommands.skills import skills
 
 
 @click.command(help="Run one tool without a model and print its result as JSON.")
@@ -211,6 +211,7 @@ COMMANDS: dict[str, click.Command] = {
     "completion": completion,
     "acp": acp,
     "batch": batch,
+    "skills": skills,
 }
 
 

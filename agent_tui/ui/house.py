@@ -88,10 +88,6 @@ class House(Protocol):
         """Give the model's task list, one line per task with its mark in front; "" when there is none."""
         ...
 
-    def todos(self) -> str:
-        """Give the model's task list, one line per task with its mark in front; "" when there is none."""
-        ...
-
     async def end_job(self, job_id: str) -> str:
         """End a job with all it started; give a sentence."""
         ...
@@ -114,11 +110,15 @@ class House(Protocol):
 
     async def skills(self) -> Listing: ...
 
-    async def agents(self) -> Listing: ...
-
-    async def hooks(self) -> Listing:
-        """List the hooks, in the order in which they are asked, as (event, what runs)."""
+    async def skill(self, name: str) -> str:
+        """Give all there is to know of a skill, as markdown. Raises AgentTuiError that lists the names there are."""
         ...
+
+    async def reload_skills(self) -> str:
+        """Look at the skills again and let the model know of changes with the next prompt; give a sentence."""
+        ...
+
+    async def agents(self) -> Listing: ...
 
     async def hooks(self) -> Listing:
         """List the hooks, in the order in which they are asked, as (event, what runs)."""

@@ -114,6 +114,15 @@ class FakeHouse:
         assert self.desk is not None, "the test gave no settings files"
         return self.desk
 
+    async def skill(self, name: str) -> str:
+        if name != "one":
+            raise AgentTuiError(f"No skill named {name!r}. Skills: one.")
+        return "# one\n\n* Description: The first.\n\n---\n\nDo the first thing."
+
+    async def reload_skills(self) -> str:
+        self.calls.append(("reload_skills",))
+        return "1 skill for the model, as before."
+
     async def skills(self) -> Listing:
         return self.listing
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.commands.registry import Command, CommandHost
-from agent_tui.ui.commands.reports import columns
+from agent_tui.ui.commands.reports import listing_report
+from agent_tui.ui.commands.skills import skill_commands
 from agent_tui.ui.house import JobLine, Listing
 from agent_tui.ui.screens.picker import Choice
 
@@ -85,19 +86,15 @@ def _job_block(job: JobLine) -> ReplayBlock:
     )
 
 
-async def _skills(host: CommandHost, _args: str) -> None:
-    listing = await host.backend.house.skills()
-    host.notice("info", _report(listing, "There are no skills. They live in .agents/skills/NAME/SKILL.md."))
-
-
 async def _agents(host: CommandHost, _args: str) -> None:
-    host.notice("info", _report(await host.backend.house.agents(), "There are no sub-agents."))
+    host.notice("info", listing_report(await host.backend.house.agents(), "There are no sub-agents."))
 
 
 async def _hooks(host: CommandHost, _args: str) -> None:
     listing = await host.backend.house.hooks()
     host.notice(
-        "info", _report(listing, "There are no hooks. They stand in config.toml as [[hooks.EVENT]] tables.")
+        "info",
+        listing_report(listing, "There are no hooks. They stand in config.toml as [[hooks.EVENT]] tables."),
     )
 
 
@@ -107,7 +104,7 @@ async def _memory(host: CommandHost, args: str) -> None:
         await _edit_memory(host, listing, args.removeprefix("edit").strip())
         return
     host.notice(
-        "info", _report(listing, "The model reads no instruction files here. /init writes AGENTS.md.")
+        "info", listing_report(listing, "The model reads no instruction files here. /init writes AGENTS.md.")
     )
 
 
@@ -122,16 +119,6 @@ async def _edit_memory(host: CommandHost, listing: Listing, named: str) -> None:
 
 async def _memory_words(host: CommandHost, _typed: str) -> Sequence[str]:
     return ["edit", *(f"edit {path}" for path, _ in (await host.backend.house.memory()).rows)]
-
-
-def _report(listing: Listing, empty: str) -> str:
-    lines = [columns([(name, _line(text)) for name, text in listing.rows])] if listing.rows else [empty]
-    return "\n".join([*lines, *(f"! {problem}" for problem in listing.problems)])
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else f"{line[:99]}…"
 
 
 async def _doctor(host: CommandHost, _args: str) -> None:
@@ -153,7 +140,7 @@ def house_commands() -> list[Command]:
             aliases=("jobs", "bashes", "ps", "task", "shells"),
             while_busy=True,
         ),
-        Command("skills", "skills the model can load", _skills, while_busy=True),
+        *skill_commands(),
         Command("agents", "sub-agents the model can send", _agents, aliases=("subagents",), while_busy=True),
         Command("hooks", "your commands that look at calls and turns", _hooks, while_busy=True),
         Command(

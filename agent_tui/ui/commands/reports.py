@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_tui.ui.backend import ModeName, StatusView, ToolView
+from agent_tui.ui.house import Listing
 from agent_tui.ui.talk import ShareView
 
 _BAR_CELLS = 30
@@ -119,3 +120,14 @@ def _first_sentence(text: str) -> str:
     line = " ".join(text.split())
     head = line.split(". ")[0].rstrip(".")
     return head if len(head) <= 90 else f"{head[:89]}…"
+
+
+def listing_report(listing: Listing, empty: str) -> str:
+    """Write a list of things with what is wrong below; `empty` stands for none."""
+    lines = [columns([(name, _one_line(text)) for name, text in listing.rows])] if listing.rows else [empty]
+    return "\n".join([*lines, *(f"! {problem}" for problem in listing.problems)])
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else f"{line[:99]}…"
