@@ -11,6 +11,7 @@ from agent_tui.permissions.shell.git_index import secret_below
 from agent_tui.permissions.shell.options import Operand, Spec, Use, parse_spec, read_use
 from agent_tui.permissions.shell.special import HARMLESS, Reading, refuse
 from agent_tui.permissions.shell.tables import entries
+from agent_tui.permissions.shell.urls import hosts_in
 from agent_tui.permissions.shell.words import Word
 from agent_tui.permissions.shell.world import World
 
@@ -261,6 +262,4 @@ def remote_hosts(world: World, cwd: str) -> tuple[str, ...]:
         text = (Path(root) / ".git" / "config").read_text(encoding="utf-8", errors="replace") if root else ""
     except OSError:
         return ()
-    from agent_tui.permissions.shell.network import urls_in  # only network commands need it
-
-    return urls_in(re.findall(r"^\s*(?:push)?url\s*=\s*(\S+)", text, re.MULTILINE))
+    return hosts_in(re.findall(r"^\s*(?:push)?url\s*=\s*(\S+)", text, re.MULTILINE))

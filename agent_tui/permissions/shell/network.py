@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from urllib.parse import urlsplit
 
 from agent_tui.permissions.shell.git import GLOBAL_VALUE
 from agent_tui.permissions.shell.tables import entries
+from agent_tui.permissions.shell.urls import SCP_PLACE, URL, host_in, hosts_in
 from agent_tui.permissions.shell.words import Word
 from agent_tui.permissions.shell.wrappers import base_name
 
@@ -22,8 +22,6 @@ class Network:
     raw: bool = False
 
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
-_SCP = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:]+\]):(?!\\)\S*")
 _USER_AT = re.compile(r"[\w.-]+@([A-Za-z0-9.-]+)")
 _HOSTLIKE = re.compile(
     r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?(:\d+)?|\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:]+"
@@ -60,9 +58,9 @@ def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Ne
     program = base_name(words[0].text)
     arguments = [word.text for word in words[1:]]
     if program in ("scp", "rsync", "sftp"):
-        remote = tuple(dict.fromkeys(m[1].lower() for m in map(_SCP.fullmatch, arguments) if m)) or urls_in(
-            arguments
-        )
+        remote = tuple(
+            dict.fromkeys(m[1].lower() for m in map(SCP_PLACE.fullmatch, arguments) if m)
+        ) or hosts_in(arguments)
         if program == "sftp" and not remote:
             remote = _raw_hosts(program, arguments)
         return Network(remote, raw=True) if remote else None
@@ -76,7 +74,7 @@ def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Ne
         )
     if _INTERPRETERS.fullmatch(program) and any(_CONNECTS.search(argument) for argument in arguments):
         return Network(
-            tuple(dict.fromkeys(_host(url) for url in _URL.findall(" ".join(arguments)))) or (ANY,), raw=True
+            tuple(dict.fromkeys(host_in(url) for url in URL.findall(" ".join(arguments)))) or (ANY,), raw=True
         )
     name = re.sub(r"^(python)[\d.]*$", r"\1", program)
     if name not in _subcommands() or not _matches_subcommand(name, arguments):
@@ -86,13 +84,13 @@ def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Ne
 
 def _by_subcommand(program: str, arguments: list[str], git_hosts: tuple[str, ...]) -> Network:
     if program == "git":
-        hosts = urls_in(arguments) or git_hosts or (ANY,)
+        hosts = hosts_in(arguments) or git_hosts or (ANY,)
         return Network(hosts, raw=any("@" in a and "://" not in a for a in arguments) or hosts == (ANY,))
     if program == "python" and "pip" in arguments:
         return Network(_registry("pip"))
     if program in ("getent", "resolvectl", "systemd-resolve"):
         return Network(tuple(arguments[1:]) or (ANY,), raw=True)
-    hosts = urls_in(arguments) or _registry(program)
+    hosts = hosts_in(arguments) or _registry(program)
     return Network(hosts, raw=hosts == (ANY,))
 
 
@@ -132,27 +130,8 @@ def _value_after(arguments: list[str], *names: str) -> list[str]:
     return [arguments[at + 1] for at in range(len(arguments) - 1) if arguments[at] in names]
 
 
-def urls_in(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Give the hosts of all URLs and `user@host:path` words, once each."""
-    hosts: dict[str, None] = {}
-    for argument in arguments:
-        for candidate in (argument, argument.partition("=")[2]):
-            if match := _URL.search(candidate):
-                hosts[_host(match[0])] = None
-            elif (scp := _SCP.fullmatch(candidate)) and ("@" in candidate or "." in scp[1]):
-                hosts[scp[1].lower()] = None
-    return tuple(host for host in hosts if host)
-
-
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
 def _web_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
-    hosts = urls_in(arguments)
+    hosts = hosts_in(arguments)
     if not hosts and program in (
         "curl",
         "wget",
@@ -172,7 +151,7 @@ def _web_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
             for a in _operands(arguments)
             if _HOSTLIKE.fullmatch(a.split("/")[0]) and "." in a.split("/")[0] + ("." if ":" in a else "")
         ]
-        hosts = tuple(dict.fromkeys(_host(f"//{a}") for a in bare))
+        hosts = tuple(dict.fromkeys(host_in(f"//{a}") for a in bare))
     return hosts or _registry(program)
 
 
@@ -189,7 +168,7 @@ def _operands(arguments: list[str]) -> list[str]:
 
 
 def _raw_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
-    hosts = dict.fromkeys(urls_in(arguments))
+    hosts = dict.fromkeys(hosts_in(arguments))
     for match in (_USER_AT.match(argument) for argument in arguments):
         if match:
             hosts[match[1].lower()] = None
@@ -206,7 +185,7 @@ def _raw_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
         hosts = dict.fromkeys(_value_after(arguments, "-h", "--host"))
     if not hosts:
         hosts = dict.fromkeys(
-            (_SCP.fullmatch(a) or [a, a])[1].split(":")[0].lower()
+            (SCP_PLACE.fullmatch(a) or [a, a])[1].split(":")[0].lower()
             for a in _operands(arguments)
             if _is_host(a)
         )
