@@ -22,9 +22,9 @@ from agent_tui.toolkit.api import (
     display_text,
 )
 from agent_tui.toolkit.files import load
-from agent_tui.toolkit.pdf import pages_of
+from agent_tui.toolkit.pdf import read_pdf
 from agent_tui.toolkit.ranges import LineRanges
-from agent_tui.toolkit.reading import LINE_LIMIT_CHARS, TextRead, read_head, read_window
+from agent_tui.toolkit.reading import LINE_LIMIT_CHARS, SCAN_LIMIT_BYTES, TextRead, read_head, read_window
 from agent_tui.toolkit.rooted import message_of
 from agent_tui.toolkit.similar import missing_file
 from agent_tui.toolkit.text import CAPPED_BY_TOOL
@@ -113,7 +113,7 @@ def _read(params: ReadParams, target: paths.Target, ctx: ToolContext) -> ToolRes
     if image is not None:
         return _image(image, target, ctx)
     if head.startswith(b"%PDF-"):
-        return _pdf(target)
+        return _pdf(params, target)
     if target.real.suffix == ".ipynb" and params.offset is None and params.limit is None:
         return _notebook(target, ctx) or _text(
             params, target, ctx, remark="not a notebook that can be shown as cells"
@@ -137,6 +137,11 @@ def _text(params: ReadParams, target: paths.Target, ctx: ToolContext, *, remark:
     if window.total_lines is not None and offset > max(1, window.total_lines):
         raise ToolError(
             f"{target.shown} has only {count(window.total_lines, 'line')}; offset {offset} is past the end."
+        )
+    if not window.lines and window.total_lines is None:
+        raise ToolError(
+            f"Line {offset} of {target.shown} was not reached: the first {SCAN_LIMIT_BYTES:,} of {found.size_bytes:,} bytes "
+            f"hold {count(window.seen_lines, 'line')}. Search it with grep, or cut a part out with bash (tail -c, dd)."
         )
     whole = [(offset + row, offset + row) for row, line in enumerate(window.lines) if not line.is_cut]
     if found.stamp is not None:
@@ -163,13 +168,15 @@ def _numbered(found: TextRead, offset: int, remark: str) -> str:
         f"{number:>6}\t{line.text}{'...' if line.is_cut else ''}"
         for number, line in enumerate(window.lines, start=offset)
     ]
+    next_line = offset + len(window.lines)
     notes = [remark] if remark else []
+    unfinished = 0 if window.total_lines is not None or window.ends_with_newline else next_line - 1
     notes += [
-        f"line {number:,} was cut at {LINE_LIMIT_CHARS:,} characters; it has {line.size_bytes:,} bytes"
+        f"line {number:,} was cut at {LINE_LIMIT_CHARS:,} characters; it has "
+        f"{'at least ' if number == unfinished else ''}{line.size_bytes:,} bytes"
         for number, line in enumerate(window.lines, start=offset)
         if line.is_cut
     ]
-    next_line = offset + len(window.lines)
     if window.total_lines is None:
         notes.append(f"more lines; the file is too large to count them; continue with offset={next_line}")
     elif next_line <= window.total_lines:
@@ -218,16 +225,24 @@ def _notebook(target: paths.Target, ctx: ToolContext) -> ToolResult | None:
     return ToolResult.success(shown + note, data=data)
 
 
-def _pdf(target: paths.Target) -> ToolResult:
+def _pdf(params: ReadParams, target: paths.Target) -> ToolResult:
     base = load(target, limit_bytes=PDF_LIMIT_BYTES)
     if base is None:
         raise ToolError(missing_file(target, may_look=True))
-    pages = pages_of(base.data, shown=target.shown)
-    text = "\n\n".join(f"# Page {number}\n{page}" for number, page in enumerate(pages, start=1))
-    hidden = len(text) - OUTPUT_LIMIT_CHARS
-    note = f"\n\n({hidden:,} more characters)" if hidden > 0 else ""
-    data: JsonObject = {"path": target.shown, "summary": count(len(pages), "page"), CAPPED_BY_TOOL: True}
-    return ToolResult.success(text[:OUTPUT_LIMIT_CHARS] + note, data=data)
+    offset, limit = max(1, params.offset or 1), max(1, params.limit or DEFAULT_LIMIT_LINES)
+    found = read_pdf(
+        base.data, shown=target.shown, offset=offset, limit=limit, limit_chars=OUTPUT_LIMIT_CHARS
+    )
+    if not found.lines:
+        raise ToolError(f"The text of {target.shown} ends before line {offset}.")
+    if found.next_line:
+        note = f"more of {count(found.pages, 'page')}, continue with offset={found.next_line}"
+    elif found.has_text:
+        note = f"end of file, {count(found.pages, 'page')}"
+    else:
+        note = f"no text in {count(found.pages, 'page')}: what they show is a picture"
+    data: JsonObject = {"path": target.shown, "summary": count(found.pages, "page"), CAPPED_BY_TOOL: True}
+    return ToolResult.success("\n".join([*found.lines, f"({note})"]), data=data)
 
 
 def _is_directory(target: paths.Target) -> str:

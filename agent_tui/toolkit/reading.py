@@ -13,6 +13,8 @@ from agent_tui.toolkit.tracker import HASH_LIMIT_BYTES, Stamp
 
 LINE_LIMIT_CHARS = 2_000
 SCAN_LIMIT_BYTES = 2 * 1024 * 1024 * 1024
+COUNT_LIMIT_BYTES = 256 * 1024 * 1024
+"""Once all wanted lines are there, the rest is counted up to this many bytes of the file; longer would take seconds."""
 _CHUNK_BYTES = 1024 * 1024
 _LINE_KEEP_BYTES = LINE_LIMIT_CHARS * 4
 
@@ -28,11 +30,15 @@ class Line:
 
 @dataclass
 class Window:
-    """The lines from `first` (1-based) on. `total_lines` is None when the scan stopped before the end."""
+    """The lines from `first` (1-based) on. `total_lines` is None when the scan stopped before the end.
+
+    `seen_lines` were counted until then.
+    """
 
     first: int
     lines: list[Line] = field(default_factory=list[Line])
     total_lines: int | None = None
+    seen_lines: int = 0
     ends_with_newline: bool = True
     stopped_by_size: bool = False
 
@@ -91,10 +97,8 @@ def _detected(descriptor: int, size: int) -> Encoding | None:
 
 
 def _chunks(descriptor: int) -> Iterator[bytes]:
-    """Give the content in pieces, up to the scan limit."""
-    total = 0
-    while total < SCAN_LIMIT_BYTES and (chunk := os.read(descriptor, _CHUNK_BYTES)):
-        total += len(chunk)
+    """Give the content in pieces."""
+    while chunk := os.read(descriptor, _CHUNK_BYTES):
         yield chunk
 
 
@@ -113,6 +117,7 @@ class _Collector:
         self._partial = bytearray()
         self._partial_bytes = 0
         self._fed_bytes = 0
+        self._stopped = False
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes; False once nothing more is wanted."""
@@ -127,7 +132,8 @@ class _Collector:
         rest = chunk[at:] if at else chunk
         if rest:
             self._count(rest)
-        return self._fed_bytes < SCAN_LIMIT_BYTES
+        self._stopped = self._fed_bytes >= (SCAN_LIMIT_BYTES if self._wants_lines else COUNT_LIMIT_BYTES)
+        return not self._stopped
 
     def finish(self) -> Window:
         """Close the last line and give what was kept."""
@@ -136,7 +142,8 @@ class _Collector:
             if self._is_wanted:
                 self._keep()
             self._ended_lines += 1
-        if self._fed_bytes < SCAN_LIMIT_BYTES:
+        self._window.seen_lines = self._ended_lines
+        if not self._stopped:
             self._window.total_lines = self._ended_lines
         return self._window
 

@@ -275,6 +275,22 @@ def test_sparse_file_of_20_gigabytes_is_answered_at_once(files: FileWorld) -> No
     assert time.monotonic() - started < 5
 
 
+def test_a_line_that_the_scan_does_not_reach_is_said_and_never_offered_again(files: FileWorld) -> None:
+    with (files.root / "huge.log").open("wb") as file:
+        file.write(b"some words\n" * 2_000)
+        file.truncate(20 * 1024**3)
+
+    begin = read(files, "huge.log", offset=1, limit=2)
+    beyond = read(files, "huge.log", offset=5_000, limit=2)
+
+    assert rows(begin)[0] == "     1\tsome words"
+    assert "too large to count them; continue with offset=3" in begin.output
+    assert beyond.is_error
+    assert "Line 5000 of huge.log was not reached" in beyond.output
+    assert "hold 2,001 lines" in beyond.output
+    assert "offset=" not in beyond.output
+
+
 def test_line_of_50_megabytes_costs_no_memory(files: FileWorld) -> None:
     path = files.root / "line.txt"
     with path.open("wb") as file:
