@@ -15,6 +15,7 @@ from agent_tui.protocol.errors import (
     Overloaded,
     ProviderError,
     RateLimited,
+    StreamCut,
 )
 
 _OVERFLOW = re.compile(
@@ -147,6 +148,17 @@ def _status_in(body: object) -> int:
         if isinstance(value, str) and value.isdigit() and 400 <= int(value) < 600:
             return int(value)
     return 500
+
+
+def cut(server: Server, error: Exception, *, where: str = "") -> StreamCut:
+    """Give the error for a connection that broke in the middle; `where` says after how much."""
+    words = str(error) or type(error).__name__
+    return StreamCut(server.clean(f"The connection to {server.name} broke{where}: {words}"))
+
+
+def not_sent(server: Server, error: Exception) -> BadResponse:
+    """Give the error for a request that the SDK itself refuses to send."""
+    return BadResponse(server.clean(f"The request cannot be sent: {error}"))
 
 
 def from_network(server: Server, error: BaseException) -> ProviderError:

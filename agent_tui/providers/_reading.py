@@ -81,10 +81,7 @@ async def read_reply(
         ) from error
     except httpx2.TransportError as error:
         if not fold.is_whole:
-            words = str(error) or type(error).__name__
-            raise StreamCut(
-                server.clean(f"The connection to {server.name} broke {fold.describe()}: {words}")
-            ) from error
+            raise failures.cut(server, error, where=f" {fold.describe()}") from error
     for delta in fold.finish():
         yield delta
     yield Completed(fold.message())

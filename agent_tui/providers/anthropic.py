@@ -1,17 +1,16 @@
 """The Anthropic Messages API through the official SDK, by its documented raw streaming path."""
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Literal, cast
 
 from agent_tui.protocol.data import JsonObject
-from agent_tui.protocol.errors import BadResponse, StreamCut
+from agent_tui.protocol.errors import BadResponse
 from agent_tui.providers import _failures as failures
 from agent_tui.providers._anthropic_request import INTERLEAVED_BETA, build_body, needs_interleaved_beta
 from agent_tui.providers._anthropic_stream import MessageFold
+from agent_tui.providers._client import LateClient, request_timeout
 from agent_tui.providers._reading import read_reply
-from agent_tui.providers._warm import load_sdk
 from agent_tui.providers.base import Completed, Delta, ModelInfo, ProviderRequest
 from agent_tui.providers.models import ModelFacts
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
-REQUEST_TIMEOUT_S = 600.0
-CONNECT_TIMEOUT_S = 15.0
 
 Platform = Literal["anthropic", "bedrock", "vertex"]
 
@@ -55,7 +52,7 @@ class AnthropicProvider:
         self._base_url = base_url or DEFAULT_BASE_URL
         self._platform: Platform = platform
         self._headers = dict(headers or {})
-        self._made: AsyncAnthropic | None = None
+        self._client = LateClient("anthropic", self._make_client)
         self._server = failures.Server(
             name="Anthropic" if self._base_url == DEFAULT_BASE_URL else f"The server at {self._base_url}",
             base_url=self._base_url,
@@ -67,7 +64,7 @@ class AnthropicProvider:
     @asynccontextmanager
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[AsyncIterator[Delta]]:
         """Send the request; the deltas end in Completed. Raises the errors of `Provider.stream`."""
-        client = await self._client()
+        client = await self._client.get()
         body = build_body(request, self._facts, provider=self.name, model=self.model)
         headers: dict[str, str] = {}
         if "thinking" in body and needs_interleaved_beta(self._facts):
@@ -100,7 +97,7 @@ class AnthropicProvider:
 
     async def models(self) -> Sequence[str]:
         """List the models the server offers. Raises ProviderError."""
-        client = await self._client()
+        client = await self._client.get()
         if self._platform != "anthropic":
             raise BadResponse("This platform does not list its models; name one with --model.")
         with self._errors():
@@ -108,7 +105,7 @@ class AnthropicProvider:
 
     async def count_tokens(self, request: ProviderRequest) -> int:
         """Ask the server how many tokens the request is. Raises ProviderError."""
-        client = await self._client()
+        client = await self._client.get()
         body = build_body(request, self._facts, provider=self.name, model=self.model)
         del body["max_tokens"]
         with self._errors():
@@ -117,9 +114,7 @@ class AnthropicProvider:
 
     async def aclose(self) -> None:
         """Close connections."""
-        if self._made is not None:
-            client, self._made = self._made, None
-            await client.close()
+        await self._client.aclose()
 
     @contextmanager
     def _errors(self) -> Generator[None]:
@@ -136,29 +131,17 @@ class AnthropicProvider:
         except anthropic.APIConnectionError as error:
             raise failures.from_network(self._server, error) from error
         except httpx2.TransportError as error:
-            words = str(error) or type(error).__name__
-            raise StreamCut(
-                self._server.clean(f"The connection to {self._server.name} broke: {words}")
-            ) from error
+            raise failures.cut(self._server, error) from error
         except (
             anthropic.AnthropicError,
             TypeError,
         ) as error:  # TypeError: how the SDK says that there is no key
-            raise BadResponse(self._server.clean(f"The request cannot be sent: {error}")) from error
-
-    async def _client(self) -> "AsyncAnthropic":
-        if self._made is None:
-            await asyncio.to_thread(load_sdk, "anthropic")
-            made = await asyncio.to_thread(self._make_client)  # 50 ms, most of it certificates
-            if self._made is None:  # another request may have made one while this one waited
-                self._made = made
-        return self._made
+            raise failures.not_sent(self._server, error) from error
 
     def _make_client(self) -> "AsyncAnthropic":
         import anthropic
-        import httpx2
 
-        timeout = httpx2.Timeout(REQUEST_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+        timeout = request_timeout()
         # no redirects: they would carry the conversation to an address nobody chose
         http = anthropic.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
         if self._platform == "bedrock":

@@ -1,19 +1,17 @@
 """OpenAI and every server that speaks chat completions (or the responses API), through the official SDK."""
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from agent_tui.protocol.errors import BadResponse, StreamCut
 from agent_tui.providers import _failures as failures
 from agent_tui.providers._chat_request import build_chat_body, used_ids
 from agent_tui.providers._chat_stream import ChatFold
+from agent_tui.providers._client import LateClient, request_timeout
 from agent_tui.providers._reading import Fold, read_reply
 from agent_tui.providers._responses_request import build_responses_body
 from agent_tui.providers._responses_stream import ResponseFold
-from agent_tui.providers._warm import load_sdk
 from agent_tui.providers._window import Window
 from agent_tui.providers.base import Delta, ModelInfo, ProviderRequest
 from agent_tui.providers.models import ModelFacts
@@ -34,9 +32,6 @@ if TYPE_CHECKING:
         AsyncResponseContextManager[AsyncAPIResponse[AsyncStream[ChatCompletionChunk]]]
         | AsyncResponseContextManager[AsyncAPIResponse[AsyncStream[ResponseStreamEvent]]]
     )
-
-REQUEST_TIMEOUT_S = 600.0
-CONNECT_TIMEOUT_S = 15.0
 
 
 class OpenAICompatibleProvider:
@@ -69,7 +64,7 @@ class OpenAICompatibleProvider:
             api or facts.api or ("responses" if profile.name == "openai" else "chat")
         ) == "responses"
         self._headers = {**profile.headers, **(headers or {})}
-        self._made: AsyncOpenAI | None = None
+        self._client = LateClient("openai", self._make_client)
         self._server = failures.Server(
             name=profile.title if profile is not COMPATIBLE else f"The server at {self._base_url}",
             base_url=self._base_url,
@@ -81,7 +76,7 @@ class OpenAICompatibleProvider:
     @asynccontextmanager
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[AsyncIterator[Delta]]:
         """Send the request; the deltas end in Completed. Raises the errors of `Provider.stream`."""
-        client = await self._client()
+        client = await self._client.get()
         if not self.context_tokens:
             await self._learn_window(client)
         pending, fold = self._send(client, request)
@@ -114,15 +109,13 @@ class OpenAICompatibleProvider:
 
     async def models(self) -> Sequence[str]:
         """List the models the server offers. Raises ProviderError."""
-        client = await self._client()
+        client = await self._client.get()
         with self._errors():
             return [model.id async for model in client.models.list()]
 
     async def aclose(self) -> None:
         """Close connections."""
-        if self._made is not None:
-            client, self._made = self._made, None
-            await client.close()
+        await self._client.aclose()
 
     @contextmanager
     def _errors(self) -> Generator[None]:
@@ -140,26 +133,14 @@ class OpenAICompatibleProvider:
         except openai.APIConnectionError as error:
             raise failures.from_network(self._server, error) from error
         except httpx2.TransportError as error:
-            words = str(error) or type(error).__name__
-            raise StreamCut(
-                self._server.clean(f"The connection to {self._server.name} broke: {words}")
-            ) from error
+            raise failures.cut(self._server, error) from error
         except openai.OpenAIError as error:
-            raise BadResponse(self._server.clean(f"The request cannot be sent: {error}")) from error
-
-    async def _client(self) -> "AsyncOpenAI":
-        if self._made is None:
-            await asyncio.to_thread(load_sdk, "openai")
-            made = await asyncio.to_thread(self._make_client)  # 50 ms, most of it certificates
-            if self._made is None:  # another request may have made one while this one waited
-                self._made = made
-        return self._made
+            raise failures.not_sent(self._server, error) from error
 
     def _make_client(self) -> "AsyncOpenAI":
-        import httpx2
         import openai
 
-        timeout = httpx2.Timeout(REQUEST_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+        timeout = request_timeout()
         return openai.AsyncOpenAI(
             api_key=self._api_key or "none",  # a server without keys ignores it; the SDK wants one
             base_url=self._base_url,
