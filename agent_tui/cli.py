@@ -10,6 +10,7 @@ from agent_tui import __version__
 from agent_tui.run.in_browser import in_browser
 from agent_tui.run.options import PICK, PROVIDERS, RunOptions
 from agent_tui.ui.instant import NO_SCREEN
+from agent_tui.ui.opening import asks_for_lines
 
 if TYPE_CHECKING:  # 33 ms that --version need not wait for
     import click
@@ -303,7 +304,9 @@ def root_command(drawn: "InstantPrompt | None" = None) -> "click.Command":
     )
     @click.option("--theme", default="", help="The theme for this run.")
     @click.option(
-        "--screen-reader", is_flag=True, help="Plain lines with labels and numbered choices; no full screen."
+        "--screen-reader",
+        is_flag=True,
+        help="Plain lines with labels and numbered choices; no full screen. AGENT_TUI_SCREEN_READER=1 does so for all runs.",
     )
     @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
     @click.option("--no-color", is_flag=True, help="Use no colours, as with NO_COLOR=1.")
@@ -373,7 +376,7 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise _usage("no terminal here; use -p PROMPT for a run without a screen")
     term = os.environ.get("TERM", "")
-    if options.screen_reader or term in NO_SCREEN:
+    if options.screen_reader or asks_for_lines(os.environ) or term in NO_SCREEN:
         from agent_tui.wiring import run_lines
 
         if drawn is not None:

@@ -10,7 +10,7 @@ import sys
 import termios
 from collections.abc import Sequence
 
-from agent_tui.ui.opening import opens_screen
+from agent_tui.ui.opening import asks_for_lines, opens_screen
 
 LEAST_ROWS = 5
 LEAST_COLUMNS = 20
@@ -326,7 +326,7 @@ def _tail(text: Sequence[str], room: int) -> tuple[str, int]:
 
 def draw_at_once(arguments: Sequence[str]) -> InstantPrompt | None:
     """Draw the prompt when these arguments open the full screen and the terminal can show one."""
-    if not opens_screen(arguments) or os.environ.get(OFF):
+    if not opens_screen(arguments) or os.environ.get(OFF) or asks_for_lines(os.environ):
         return None
     if os.environ.get("TERM", "") in NO_SCREEN or not all(os.isatty(fd) for fd in (0, 1, 2)):
         return None

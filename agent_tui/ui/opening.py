@@ -1,7 +1,9 @@
-"""Tells from the arguments alone whether the full screen will open, before anything can parse them."""
+"""Tells from the arguments and one variable whether the full screen will open, before anything can parse them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+LINES = "AGENT_TUI_SCREEN_READER"
+"""The variable that asks for plain lines as `--screen-reader` does."""
 SWITCHES = frozenset(
     (
         *(
@@ -59,3 +61,8 @@ def opens_screen(arguments: Sequence[str]) -> bool:
         else:
             prompts += 1
     return prompts <= 1
+
+
+def asks_for_lines(environment: Mapping[str, str]) -> bool:
+    """Tell whether the environment asks for plain lines in every run; empty and 0 do not."""
+    return environment.get(LINES, "").strip() not in ("", "0")

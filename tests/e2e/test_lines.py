@@ -62,6 +62,25 @@ def test_calls_are_denied_one_by_one_in_lines(place: Place) -> None:
     assert not list((place.project / ".agent-tour").glob("greet-*.py"))
 
 
+def test_a_variable_asks_for_lines_in_every_run(place: Place) -> None:
+    with place.terminal(AGENT_TUI_SCREEN_READER="1") as terminal:
+        terminal.until("You:")
+        terminal.send("\x04")
+
+        assert terminal.wait() == 0
+
+    for sequence in (b"\x1b[?1049h", b"\x1b[?2004h", b"\x1b[2J"):
+        assert sequence not in terminal.raw
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_a_variable_that_says_no_leaves_the_full_screen(place: Place, value: str) -> None:
+    with place.terminal(AGENT_TUI_SCREEN_READER=value) as terminal:
+        terminal.until("Ask anything")
+
+    assert b"\x1b[?1049h" in terminal.raw
+
+
 @pytest.mark.parametrize("term", ["dumb", ""])
 def test_a_terminal_without_a_full_screen_gets_plain_lines(place: Place, term: str) -> None:
     with place.terminal(TERM=term) as terminal:
