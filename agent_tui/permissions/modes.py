@@ -34,6 +34,6 @@ def parse_mode(text: str) -> Mode:
 
 
 def next_mode(mode: Mode) -> Mode:
-    """Give the mode that Shift+Tab leads to. BYPASS and DONT_ASK are never reached by a key, only left."""
-    ring = (Mode.DEFAULT, Mode.ACCEPT_EDITS, Mode.PLAN, Mode.AUTO)
+    """Give the mode that Shift+Tab leads to. AUTO, BYPASS and DONT_ASK are never reached by a key, only left."""
+    ring = (Mode.DEFAULT, Mode.ACCEPT_EDITS, Mode.PLAN)
     return ring[(ring.index(mode) + 1) % len(ring)] if mode in ring else Mode.DEFAULT

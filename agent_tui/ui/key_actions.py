@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent_tui.ui.backend import ModeName
+from agent_tui.permissions.modes import Mode, next_mode
 from agent_tui.ui.pickers import Pickers
 from agent_tui.ui.reading import Reading
 from agent_tui.ui.screens.dialog import Dialog
@@ -14,8 +14,6 @@ from agent_tui.ui.talk import EFFORTS
 if TYPE_CHECKING:
     from agent_tui.ui.actions import AppActions
     from agent_tui.ui.app import AgentApp
-
-CYCLE: tuple[ModeName, ...] = ("default", "accept-edits", "plan")
 
 
 class KeyActions:
@@ -172,8 +170,7 @@ class KeyActions:
 
     def _cycle_mode(self) -> None:
         mode = self._actions.backend.status().mode
-        following = CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)] if mode in CYCLE else "default"
-        self._actions.switch_mode(following)
+        self._actions.switch_mode(next_mode(Mode(mode)).value)
 
     def _move_block(self, step: int) -> None:
         self._app.transcript.move_cursor(step)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tui.permissions.modes import Mode, next_mode
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.registry import Command, Level, Registry
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from agent_tui.ui.servers import ChangedView
     from agent_tui.ui.talk import DraftView
 
-CYCLE: tuple[ModeName, ...] = ("default", "accept-edits", "plan")
 REPLAYED_BLOCKS = 20
 _LEVELS = {"info": "", "warning": "Warning: ", "error": "Error: "}
 _LONG_LIST = 30
@@ -178,7 +178,7 @@ class LinearHost(PlainParts):
                 self._work(self._pick_session())
             case "cycle_mode":
                 mode = self.backend.status().mode
-                self.switch_mode(CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)] if mode in CYCLE else "default")
+                self.switch_mode(next_mode(Mode(mode)).value)
             case "search":
                 self.compose_prompt("/search ")
             case _:
