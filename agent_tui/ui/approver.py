@@ -59,11 +59,6 @@ class ScreenApprover:
         """How many calls wait for an answer."""
         return len(self._round.rows) if self._round is not None else 0
 
-    @property
-    def lowered(self) -> bool:
-        """Whether the round waits behind the banner."""
-        return self._round is not None and self._screen is None
-
     def announce(self, order: Sequence[str], settled: Sequence[PermissionRequest]) -> None:
         """Keep what the next review of these calls shows beside what it asks."""
         if settled or order:

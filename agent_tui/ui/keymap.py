@@ -121,10 +121,6 @@ class Keymap:
         """The keys of a chord that was begun, "" when there is none."""
         return self._pending
 
-    def drop_chord(self) -> None:
-        """Forget a chord that was begun."""
-        self._pending = ""
-
     def keys_of(self, context: str, action: str) -> list[str]:
         """List the keys that do `action`, as a person reads them, such as "Ctrl+X m"."""
         return [spell(key) for key, bound in self._bound[context].items() if bound == action]

@@ -57,11 +57,6 @@ Visitor = Callable[[], Awaitable[Visit | None]]
 """Gives a way to the page when one must be visited now; None when nobody can."""
 
 
-async def nobody_visits() -> Visit | None:
-    """No page can be visited."""
-    return None
-
-
 class Drawer:
     """The kept sign-in of one server, as the SDK wants to store it."""
 

@@ -24,7 +24,6 @@ _WRITING_OPTIONS = re.compile(
 _CLUSTER = re.compile(r"-[A-Za-z]{2,}")
 _SECOND_IS_TARGET = frozenset({"uniq", "xxd"})
 _LAST_IS_TARGET = frozenset({"cp", "ln", "install", "scp", "rsync", "link"})
-_FIRST_IS_MODE = frozenset({"chmod", "chown", "chgrp", "chcon"})
 
 
 _PRINTS = frozenset(

@@ -2,7 +2,7 @@
 
 from agent_tui.permissions.patterns import quoted_star
 from agent_tui.permissions.rules import Spelling
-from agent_tui.permissions.shell.model import Analysis, Part
+from agent_tui.permissions.shell.model import Part
 
 
 def exact_part(command: str, why: str) -> Part:
@@ -19,8 +19,3 @@ def exact_part(command: str, why: str) -> Part:
         spellings=spelling,
         allow_as=spelling,
     )
-
-
-def exact_analysis(command: str) -> Analysis:
-    """Give an analysis in which the command asks."""
-    return Analysis(command, (exact_part(command, "every command is asked for"),))

@@ -105,11 +105,6 @@ class Rows(ScrollView):
             self.refresh()
         self.call_after_refresh(self._show_cursor)
 
-    def set_row(self, index: int, row: Content) -> None:
-        """Replace one row."""
-        self._rows[index] = row
-        self._refresh_row(index)
-
     def mark(self, indexes: Sequence[int]) -> None:
         """Give these rows the background of things that belong together."""
         changed = self._marked.symmetric_difference(indexes)

@@ -23,7 +23,6 @@ from agent_tui.ui.render.safe import clean, foreign_characters, vis
 from agent_tui.ui.screens.approval.filed import file_lines
 from agent_tui.ui.screens.approval.round import Row
 
-RISK_STYLE = {Risk.LOW: "$muted", Risk.MEDIUM: "$warning", Risk.HIGH: "bold $error"}
 _LONG_LINES = 8
 _LONG_CHARS = 600
 _PART = {
