@@ -18,6 +18,7 @@ ELSEWHERE = {*RULES, "mcp.servers"}
 """Keys that have readers of their own: the rules, and the MCP servers."""
 TABLES_ELSEWHERE = {"hooks"}
 """Whole tables that have readers of their own."""
+PROFILES = "profiles"
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,15 @@ class Problem:
 
 @dataclass(frozen=True)
 class Layer:
-    """One source of settings, weakest first. `tightens_only` layers set nothing: they may only hold rules."""
+    """One source of settings, weakest first.
+
+    `tightens_only` layers set nothing: they may only hold rules. `managed` ones are stronger than flags.
+    """
 
     name: str
     file: Path
     tightens_only: bool = False
+    managed: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,30 +54,45 @@ class Loaded:
     """What the layers came to. `origins` maps a dotted key to the file or source that set it.
 
     `broken` says that a file could not be read at all. The permission lists are read by `permissions.sources`, which
-    allows nothing unasked then.
+    allows nothing unasked then. `profiles` are the names of those that count.
     """
 
     settings: Settings
     origins: Mapping[str, str] = field(default_factory=dict[str, str])
     problems: Sequence[Problem] = ()
+    profiles: Sequence[str] = ()
 
     @property
     def broken(self) -> bool:
         return any(problem.fatal for problem in self.problems)
 
 
-def load(layers: Sequence[Layer], *, overrides: Mapping[str, tuple[str, object]] | None = None) -> Loaded:
-    """Merge `layers` (weakest first) and then `overrides`, a dotted key -> (source, value).
+def load(
+    layers: Sequence[Layer],
+    *,
+    overrides: Mapping[str, tuple[str, object]] | None = None,
+    profile: str = "",
+) -> Loaded:
+    """Merge `layers` (weakest first), the tables of `profile` in them, `overrides`, then the managed layers.
 
-    Never raises for what a file holds: an unknown key is a warning, a value of the wrong type falls back to the
-    weaker layer with a warning, an unreadable file is a fatal problem that the caller shows.
+    `overrides` maps a dotted key to (source, value). Never raises for what a file holds: an unknown key is a warning,
+    a value of the wrong type falls back to the weaker layer with a warning, an unreadable file is a fatal problem
+    that the caller shows.
     """
     loading = _Loading()
-    for layer in layers:
-        loading.add_file(layer)
+    files = [_File.read(layer, loading.problems) for layer in layers if layer.file.exists()]
+    for file in files:
+        if not file.layer.managed:
+            loading.add(file, file.data)
+    for file in files:
+        loading.add(file, file.profile(profile), within=f"{PROFILES}.{profile}")
     for key, (source, value) in (overrides or {}).items():
         loading.set_value(key, value, source=source, file=Path(source), line=0)
-    return Loaded(loading.settings(), loading.origins, tuple(loading.problems))
+    for file in files:
+        if file.layer.managed:
+            loading.add(file, file.data)
+    names = dict.fromkeys(name for file in files for name in file.profiles())
+    return Loaded(loading.settings(), loading.origins, tuple(loading.problems), tuple(names))
 
 
 def read_text(path: Path) -> str:
@@ -87,6 +107,40 @@ def read_text(path: Path) -> str:
         raise ValueError(f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error
 
 
+@dataclass(frozen=True)
+class _File:
+    """What a settings file holds; nothing when it cannot be read."""
+
+    layer: Layer
+    text: str = ""
+    data: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @classmethod
+    def read(cls, layer: Layer, problems: list[Problem]) -> "_File":
+        """Read a layer; what is wrong with the file as a whole is added to `problems`."""
+        try:
+            text = read_text(layer.file)
+            return cls(layer, text, tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            problems.append(Problem(layer.file, "", f"not valid TOML: {error}", fatal=True))
+        except (ValueError, OSError) as error:
+            problems.append(Problem(layer.file, "", str(error), fatal=True))
+        return cls(layer)
+
+    def profiles(self) -> list[str]:
+        """Name the profiles that count."""
+        return [] if self.layer.tightens_only else list(_table_of(self.data, PROFILES))
+
+    def profile(self, name: str) -> Mapping[str, object]:
+        """Give the tables of a profile."""
+        return _table_of(_table_of(self.data, PROFILES), name)
+
+
+def _table_of(data: Mapping[str, object], name: str) -> Mapping[str, object]:
+    table = data.get(name)
+    return _TABLE.validate_python(table) if isinstance(table, dict) else {}
+
+
 class _Loading:
     """Collects values one by one, each validated against its own field."""
 
@@ -95,25 +149,19 @@ class _Loading:
         self.origins: dict[str, str] = {}
         self.problems: list[Problem] = []
 
-    def add_file(self, layer: Layer) -> None:
-        if not layer.file.exists():
+    def add(self, file: _File, tables: Mapping[str, object], *, within: str = "") -> None:
+        """Take the values of some tables of a file; `within` names the table that holds them."""
+        layer = file.layer
+        if layer.tightens_only:
             return
-        try:
-            text = read_text(layer.file)
-            data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            self.problems.append(Problem(layer.file, "", f"not valid TOML: {error}", fatal=True))
-            return
-        except (ValueError, OSError) as error:
-            self.problems.append(Problem(layer.file, "", str(error), fatal=True))
-            return
-        for key, value in _flatten(data):
-            self._add(layer, key, value, text)
-
-    def _add(self, layer: Layer, key: str, value: object, text: str) -> None:
-        elsewhere = key in ELSEWHERE or key.partition(".")[0] in TABLES_ELSEWHERE
-        if not elsewhere and not layer.tightens_only:
-            self.set_value(key, value, source=str(layer.file), file=layer.file, line=line_of(text, key))
+        for key, value in _flatten(tables):
+            section, dot, _ = key.partition(".")
+            others = key in ELSEWHERE or section in TABLES_ELSEWHERE or (section == PROFILES and dot)
+            if key in RULES or (others and not within):
+                continue
+            line = line_of(file.text, f"{within}.{key}".lstrip("."))
+            source = f"{layer.file} [{within}]" if within else str(layer.file)
+            self.set_value(key, value, source=source, file=layer.file, line=line)
 
     def set_value(self, key: str, value: object, *, source: str, file: Path, line: int) -> None:
         section, _, name = key.partition(".")

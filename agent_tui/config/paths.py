@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 APP = "agent-tui"
+SOURCES = ("user", "project", "private")
+"""The settings files that can be left out of a run; what the machine manages always counts."""
 
 
 @dataclass(frozen=True)

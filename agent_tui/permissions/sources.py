@@ -19,11 +19,15 @@ _STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """A settings file that may hold rules. `base` is what `/x` in its patterns is relative to."""
+    """A settings file that may hold rules. `base` is what `/x` in its patterns is relative to.
+
+    The allow rules of one that `tightens_only` do not count.
+    """
 
     path: Path
     layer: Layer
     base: Path
+    tightens_only: bool = False
 
 
 def project_files(project: Path) -> list[RuleFile]:
@@ -37,24 +41,28 @@ def user_file(config_dir: Path) -> RuleFile:
     return RuleFile(config_dir / "config.toml", Layer.USER, config_dir)
 
 
-def load_book(files: Sequence[RuleFile], *, extra: Sequence[Rule] = (), trusted: bool = False) -> RuleBook:
+def load_book(
+    files: Sequence[RuleFile], *, extra: Sequence[Rule] = (), trusted: bool = False, profile: str = ""
+) -> RuleBook:
     """Read all files; what cannot be read becomes a problem, and with one nothing is allowed without a person.
 
-    A rule that is wrong is a problem as well: a denial that was meant must not be lost in silence.
+    A rule that is wrong is a problem as well: a denial that was meant must not be lost in silence. The lists of a
+    `profile` count besides those of its file.
     """
     rules: list[Rule] = list(extra)
     problems: list[RuleProblem] = []
     for file in files:
-        for item in read_rules(file):
+        for item in read_rules(file, profile=profile):
             if isinstance(item, Rule):
-                rules.append(item)
+                if item.effect is not Decision.ALLOW or not file.tightens_only:
+                    rules.append(item)
             else:
                 problems.append(item)
     return RuleBook(rules, problems=problems, trusted=trusted)
 
 
-def read_rules(file: RuleFile) -> Iterator[Rule | RuleProblem]:
-    """Give the rules and problems of one file; nothing when there is no such file."""
+def read_rules(file: RuleFile, *, profile: str = "") -> Iterator[Rule | RuleProblem]:
+    """Give the rules and problems of one file, those of a profile of it last; nothing when there is no such file."""
     try:
         text = _read_text(file.path)
     except FileNotFoundError:
@@ -67,7 +75,16 @@ def read_rules(file: RuleFile) -> Iterator[Rule | RuleProblem]:
     except ValueError as error:
         yield RuleProblem(f"it cannot be read: {error}", str(file.path), _line_in(str(error)))
         return
-    yield from _from_table(table, text, file)
+    lines = _Lines(text)
+    yield from _from_table(table, lines, file)
+    if profile:
+        yield from _from_table(_inner(_inner(table, "profiles"), profile), lines, file)
+
+
+def _inner(table: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """Give a table in a table, an empty one when it is none: the reader of settings says what is wrong."""
+    found = table.get(name)
+    return cast("Mapping[str, object]", found) if isinstance(found, dict) else {}
 
 
 def _read_text(path: Path) -> str:
@@ -96,12 +113,11 @@ def _line_in(message: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _from_table(table: Mapping[str, object], text: str, file: RuleFile) -> Iterator[Rule | RuleProblem]:
+def _from_table(table: Mapping[str, object], lines: "_Lines", file: RuleFile) -> Iterator[Rule | RuleProblem]:
     section = table.get("permissions", {})
     if not isinstance(section, dict):
         yield RuleProblem("[permissions] is not a table", str(file.path))
         return
-    lines = _Lines(text)
     for effect in _EFFECTS:
         listed = cast("Mapping[str, object]", section).get(effect.value, [])
         if not isinstance(listed, list):

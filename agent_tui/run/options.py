@@ -3,9 +3,11 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agent_tui.run.counted import Counted, counted
 from agent_tui.run.given_settings import settings_given
 
 PROVIDERS = (
@@ -81,6 +83,11 @@ class RunOptions:
     sandbox: str | None = None
     settings: str = ""
     config: tuple[str, ...] = ()
+    agent: str = ""
+    profile: str = ""
+    setting_sources: str | None = None
+    bare: bool = False
+    safe_mode: bool = False
 
     @classmethod
     def from_flags(cls, given: Mapping[str, Any]) -> "RunOptions":
@@ -96,6 +103,11 @@ class RunOptions:
             (name for name, on in named.items() if on), MODES.get(mode or "", mode)
         )
         return cls(**flags)
+
+    @cached_property
+    def counted(self) -> Counted:
+        """What of the person's and the project's configuration counts. Raises UsageError."""
+        return counted(setting_sources=self.setting_sources, bare=self.bare, safe_mode=self.safe_mode)
 
     def enter_directory(self) -> Path:
         """Change to the directory that was named and give the workspace's real path. Raises UsageError."""
@@ -135,6 +147,10 @@ class RunOptions:
             "limits.max_tokens": ("--max-tokens", self.max_tokens),
         }
         found.update({key: pair for key, pair in flags.items() if pair[1] not in ("", None, [])})
+        if not self.counted.code:
+            found["extensions.enabled"] = (self.counted.flag, False)
+        if self.safe_mode:
+            found["model.key_command"] = ("--safe-mode", "")
         return found
 
 

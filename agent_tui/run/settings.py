@@ -6,11 +6,20 @@ from pathlib import Path
 from agent_tui.config.layers import settings_layers
 from agent_tui.config.load import Loaded, load
 from agent_tui.config.paths import user_paths
+from agent_tui.protocol.errors import UsageError
 from agent_tui.run.options import RunOptions
 
 
 def loaded_settings(options: RunOptions, workspace: Path, *, trusted: bool) -> Loaded:
-    """Read the settings of all layers with the flags on top."""
-    return load(
-        settings_layers(user_paths(), workspace, trusted=trusted), overrides=options.overrides(os.environ)
-    )
+    """Read the settings of the layers that count, with the profile and the flags on top.
+
+    Raises UsageError for a profile that there is not.
+    """
+    layers = settings_layers(user_paths(), workspace, trusted=trusted, sources=options.counted.sources)
+    loaded = load(layers, overrides=options.overrides(os.environ), profile=options.profile)
+    if options.profile and options.profile not in loaded.profiles and not loaded.broken:
+        there = f"there are {', '.join(loaded.profiles)}" if loaded.profiles else "there is none"
+        raise UsageError(
+            f"--profile: no [profiles.{options.profile}] in the settings files that count; {there}"
+        )
+    return loaded
