@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from agent_tui.conversation.own_commands import Typed
-from agent_tui.extensions.mcp.browser import open_page
 from agent_tui.extensions.mcp.config import Found
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
 from agent_tui.protocol.errors import AgentTuiError, ToolError
@@ -131,6 +130,7 @@ class SessionServers:
         show: Callable[[str, bool], None],
         pasted: Callable[[], Awaitable[str | None]],
     ) -> str:
+        from agent_tui.extensions.mcp.browser import open_page
         from agent_tui.extensions.mcp.sign_in import Visit  # the SDK: 0.4 s of CPU
 
         async def go(url: str) -> None:

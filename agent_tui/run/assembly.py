@@ -25,11 +25,11 @@ from agent_tui.providers.connect import (
     PROFILES,
     choose,
     connect,
-    warm_up,
 )
 from agent_tui.providers.keys import read_key_file
 from agent_tui.providers.retry import RetryingProvider
 from agent_tui.providers.unconnected import UnconnectedProvider
+from agent_tui.run.ahead import load_ahead
 from agent_tui.run.chosen_session import open_record
 from agent_tui.run.extensions import load_project_extensions
 from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_files
@@ -168,7 +168,7 @@ async def _assembled(
         sandbox=ground.sandbox,
         granted=ground.granted,
         history=HistoryFile(ground.paths.history, redact=redactor, project=str(workspace)),
-        warm_up=lambda: threading.Thread(target=warm_up, args=(choice.provider,), daemon=True).start(),
+        warm_up=lambda: threading.Thread(target=load_ahead, args=(choice.provider,), daemon=True).start(),
         notices=[*hints, *unconnected, *ground.notices, *faults, *opening, *news],
         look_around=local_servers if keyless and with_screen else None,
         persistent=not options.ephemeral,

@@ -29,9 +29,9 @@ from agent_tui.permissions.grammar import Layer as RuleLayer
 from agent_tui.permissions.grammar import canonical_tool
 from agent_tui.permissions.grants import GrantStore
 from agent_tui.permissions.modes import Mode
-from agent_tui.permissions.needs import Places
+from agent_tui.permissions.needs import Analyse, Places
 from agent_tui.permissions.policy import Policy
-from agent_tui.permissions.shell.analysis import Analyser
+from agent_tui.permissions.shell.model import Analysis
 from agent_tui.permissions.sources import RuleFile, load_book, project_files, user_file
 from agent_tui.protocol.errors import UsageError
 from agent_tui.run.extensions import load_extensions
@@ -173,7 +173,7 @@ def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path
         places=places,
         grants=GrantStore(ground.paths.state),
         audit=AuditLog(ground.paths.state),
-        analyse=Analyser(project=ground.workspace, home=home, environ=os.environ),
+        analyse=_analyse_in(ground.workspace, home),
         book=load_book(
             rule_files(ground.paths, ground.workspace), extra=ground.inputs.rules, trusted=ground.trusted
         ),
@@ -181,6 +181,15 @@ def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path
         strength=lambda: ground.sandbox.strength,
         session_id=session_id,
     )
+
+
+def _analyse_in(project: Path, home: Path) -> Analyse:
+    def analyse(command: str, cwd: Path) -> Analysis:
+        from agent_tui.permissions.shell.analysis import Analyser  # 40 ms, with the first command
+
+        return Analyser(project=project, home=home, environ=os.environ)(command, cwd)
+
+    return analyse
 
 
 def make_ground(options: RunOptions, workspace: Path) -> Ground:

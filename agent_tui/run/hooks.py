@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui.config.paths import MANAGED_CONFIG, Paths, project_config, project_private_config
 from agent_tui.extensions.hooks.bus import Hooks, Warn
-from agent_tui.extensions.hooks.command import PROJECT, CommandHook, HookGround
-from agent_tui.extensions.hooks.settings import FoundHooks, HookFile, HookSpec, find_hooks
+from agent_tui.extensions.hooks.settings import PROJECT, FoundHooks, HookFile, HookSpec, find_hooks
 from agent_tui.run.ground import Ground
 from agent_tui.toolkit.environment import child_environment, without_names
+
+if TYPE_CHECKING:
+    from agent_tui.extensions.hooks.command import CommandHook
 
 
 @dataclass
@@ -24,9 +27,14 @@ class RunHooks:
         """Read the settings anew and give a sentence for each thing that is wrong."""
         ground = self.ground
         self.found = find_hooks(hook_files(ground.paths, ground.workspace, trusted=trusted))
-        on = HookGround(ground.workspace, self._environment, ground.hold.holds)
-        self.hooks.use([CommandHook(spec, on) for spec in self.found.hooks])
+        self.hooks.use(self._commands() if self.found.hooks else ())
         return [f"A hook needs a look: {problem}" for problem in self.found.problems]
+
+    def _commands(self) -> "list[CommandHook]":
+        from agent_tui.extensions.hooks.command import CommandHook, HookGround  # 5 ms, most runs have none
+
+        on = HookGround(self.ground.workspace, self._environment, self.ground.hold.holds)
+        return [CommandHook(spec, on) for spec in self.found.hooks]
 
     def listing(self) -> tuple[list[tuple[str, str]], list[str]]:
         """Give (event, what runs) of every hook in the order in which they are asked, and what is wrong."""

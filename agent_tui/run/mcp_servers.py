@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from agent_tui.config.paths import Paths, user_paths
@@ -74,8 +75,14 @@ async def make_servers(
     roots = (workspace, *(path.resolve() for path in options.add_dirs))
     desk = Desk(roots=roots, ask=ask, sampler=sampler(provider), interactive=interactive)
 
+    def look() -> Found:
+        found = configured(options, paths, workspace, trusted=trusted())
+        if found.servers:
+            import_module("agent_tui.extensions.mcp.source")  # 20 ms, not on the loop
+        return found
+
     async def read() -> Found:
-        return await asyncio.to_thread(lambda: configured(options, paths, workspace, trusted=trusted()))
+        return await asyncio.to_thread(look)
 
     found = await read()
     return RunServers(Servers(found.servers, desk=desk, state_dir=paths.state), found, read)

@@ -9,11 +9,10 @@ from pathlib import Path
 from agent_tui.extensions.hooks.answers import read_answer
 from agent_tui.extensions.hooks.events import OTHER_NAMES, HookAnswer, HookEvent, HookFailed
 from agent_tui.extensions.hooks.process import run_shell
-from agent_tui.extensions.hooks.settings import HookSpec
+from agent_tui.extensions.hooks.settings import PROJECT, HookSpec
 
 _MAX_LABEL_CHARS = 60
 _THEIR_NAMES = {ours: theirs for theirs, ours in OTHER_NAMES.items()}
-PROJECT = "project"
 CHANGED = "the project's configuration changed since you trusted it: /trust shows how"
 
 

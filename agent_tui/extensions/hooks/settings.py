@@ -15,6 +15,8 @@ from agent_tui.extensions.hooks.events import GUARDING, OTHER_NAMES, EventName
 DEFAULT_TIMEOUT_S = 5.0
 MAX_TIMEOUT_S = 60.0
 MAX_FILE_BYTES = 1_048_576
+PROJECT = "project"
+"""The origin of hooks that count only while the project is trusted."""
 _NEVER_CLOSED = frozenset({EventName.SESSION_START, EventName.SESSION_END, EventName.NOTIFICATION})
 _WITH_TOOL = frozenset({EventName.PRE_TOOL, EventName.POST_TOOL, EventName.APPROVAL})
 

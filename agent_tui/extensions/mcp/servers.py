@@ -1,9 +1,15 @@
-"""All configured servers: started in the background, joined to the tools between turns, ended with the program."""
+"""All configured servers: started in the background, joined to the tools between turns, ended with the program.
+
+What runs a server costs 20 ms to import and is imported with the first one: most runs have none.
+"""
+
+from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
@@ -11,26 +17,17 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault
 from agent_tui.extensions.mcp.guest import Desk
-from agent_tui.extensions.mcp.names import server_names
-from agent_tui.extensions.mcp.offers import (
-    Prompt,
-    Resource,
-    completions,
-    prompt_text,
-    prompts_of,
-    resource_text,
-    resources_of,
-)
-from agent_tui.extensions.mcp.pins import ChangedTool, PinStore
 from agent_tui.extensions.mcp.plain import one_line
-from agent_tui.extensions.mcp.server import Pace, Server, State
-from agent_tui.extensions.mcp.source import McpSource
-from agent_tui.extensions.mcp.tokens import TokenBox, token_key
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.text import count
 
-if TYPE_CHECKING:  # 0.4 s of CPU for the SDK
+if TYPE_CHECKING:
+    from agent_tui.extensions.mcp.offers import Prompt, Resource
+    from agent_tui.extensions.mcp.pins import ChangedTool, PinStore
+    from agent_tui.extensions.mcp.server import Pace, Server, State
     from agent_tui.extensions.mcp.sign_in import Visit
+    from agent_tui.extensions.mcp.source import McpSource
+    from agent_tui.extensions.mcp.tokens import TokenBox
 
 LIST_S = 8.0
 """How long a list of resources or prompts may take, in seconds."""
@@ -103,14 +100,32 @@ class Servers:
         box: TokenBox | None = None,
     ) -> None:
         self._desk = desk
-        self._pins = PinStore(state_dir)
-        self._box = box or TokenBox(state_dir)
-        self._pace = pace or Pace()
+        self._state_dir = state_dir
+        self._given_box = box
+        self._given_pace = pace
         self._started = False
         self.on_change = on_change
         self._running: dict[str, _Running] = {}
         self._gone: list[str] = []
         self._take_specs(specs)
+
+    @cached_property
+    def _pins(self) -> PinStore:
+        from agent_tui.extensions.mcp.pins import PinStore
+
+        return PinStore(self._state_dir)
+
+    @cached_property
+    def _box(self) -> TokenBox:
+        from agent_tui.extensions.mcp.tokens import TokenBox
+
+        return self._given_box or TokenBox(self._state_dir)
+
+    @cached_property
+    def _pace(self) -> Pace:
+        from agent_tui.extensions.mcp.server import Pace
+
+        return self._given_pace or Pace()
 
     # Their life.
 
@@ -156,6 +171,12 @@ class Servers:
         await _end(list(self._running.values()))
 
     def _take_specs(self, specs: Sequence[ServerSpec]) -> None:
+        if not specs:
+            return
+        from agent_tui.extensions.mcp.names import server_names
+        from agent_tui.extensions.mcp.server import Server
+        from agent_tui.extensions.mcp.source import McpSource
+
         legal = server_names([spec.name for spec in specs])
         for spec in specs:
             if spec.name not in self._running:
@@ -194,6 +215,8 @@ class Servers:
         for running in self._running.values():
             notices += self._trouble(running)
             if running.server.state == "off" and running.joined:
+                from agent_tui.extensions.mcp.source import McpSource
+
                 door.remove(_door_name(running.server))
                 running.source, running.joined = McpSource(running.server), False
                 notices.append(
@@ -263,7 +286,7 @@ class Servers:
         """
         return await self._server(name).accept(tools)
 
-    async def login(self, name: str, visit: "Visit") -> str:
+    async def login(self, name: str, visit: Visit) -> str:
         """Let the person sign in to a server, start it anew, and give a sentence. Raises ToolError."""
         server = self._server(name)
         await asyncio.to_thread(import_module, "agent_tui.extensions.mcp.login")
@@ -283,6 +306,8 @@ class Servers:
 
     async def logout(self, name: str) -> str:
         """Forget the sign-in to a server, start it anew, and give a sentence. Raises ToolError."""
+        from agent_tui.extensions.mcp.tokens import token_key
+
         server = self._server(name)
         try:
             was = await asyncio.to_thread(self._box.forget, token_key(server.spec))
@@ -296,24 +321,38 @@ class Servers:
 
     async def resources(self) -> list[Resource]:
         """List the resources of all servers that run; one that fails has none."""
+        if not self._running:
+            return []
+        from agent_tui.extensions.mcp.offers import resources_of
+
         return await self._of_all(resources_of)
 
     async def read_resource(self, name: str, uri: str) -> str:
         """Read a resource as text, for `@server:uri`. Raises ToolError."""
+        from agent_tui.extensions.mcp.offers import resource_text
+
         return await self._ask(self._server(name), lambda server: resource_text(server, uri))
 
     async def prompts(self) -> list[Prompt]:
         """List the prompts of all servers that run; one that fails has none."""
+        if not self._running:
+            return []
+        from agent_tui.extensions.mcp.offers import prompts_of
+
         return await self._of_all(prompts_of)
 
     async def prompt(self, name: str, prompt: str, arguments: dict[str, str]) -> str:
         """Give the text of a prompt, for `/mcp__server__prompt`. Raises ToolError."""
+        from agent_tui.extensions.mcp.offers import prompt_text
+
         return await self._ask(self._server(name), lambda server: prompt_text(server, prompt, arguments))
 
     async def complete(
         self, name: str, prompt: str, argument: str, typed: str, given: Mapping[str, str]
     ) -> list[str]:
         """Ask for values of a prompt's argument, `given` the others. Raises ToolError."""
+        from agent_tui.extensions.mcp.offers import completions
+
         return await self._ask(
             self._server(name), lambda server: completions(server, prompt, argument, typed, given)
         )

@@ -5,8 +5,8 @@ import contextlib
 import signal
 
 from agent_tui.extensions.mcp.lines import Lines
+from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.extensions.plugged.manifest import Launch
-from agent_tui.extensions.plugged.python import ExtensionFault
 from agent_tui.extensions.plugged.wire import MAX_LINE_BYTES
 from agent_tui.toolkit.children import PIPE, start_child
 from agent_tui.toolkit.children import Child as Process

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_tui.extensions.loader import execute_plugin, plugin_units
-from agent_tui.extensions.plugged.python import ExtensionFault
+from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.protocol.errors import ToolLoadError
 
 GROUP = "agent_tui.extensions"

@@ -1,28 +1,33 @@
-"""All extensions of one run: loaded, joined to tools and commands, told of events, ended with the program."""
+"""All extensions of one run: loaded, joined to tools and commands, told of events, ended with the program.
+
+What runs an extension costs 30 ms to import and is imported with the first one: most runs have none.
+"""
+
+from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from agent_tui.extensions.hooks.python import PythonHook
 from agent_tui.extensions.mcp.plain import one_line
 from agent_tui.extensions.plugged.discover import Findings, Found
-from agent_tui.extensions.plugged.feed import Feed
-from agent_tui.extensions.plugged.manifest import launch_of, read_manifest
-from agent_tui.extensions.plugged.offers import CommandOffer
+from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.extensions.plugged.person import Nobody, Person, Reception, Voice
 from agent_tui.extensions.plugged.plug import Pace, Plug
-from agent_tui.extensions.plugged.process import ProcessPlug
-from agent_tui.extensions.plugged.python import ExtensionFault, PythonPlug, extended
-from agent_tui.extensions.plugged.source import PluggedSource
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.events import Event
 from agent_tui.toolkit.extension import Level
 from agent_tui.toolkit.text import count
+
+if TYPE_CHECKING:
+    from agent_tui.extensions.hooks.python import PythonHook
+    from agent_tui.extensions.plugged.feed import Feed
+    from agent_tui.extensions.plugged.offers import CommandOffer
+    from agent_tui.extensions.plugged.source import PluggedSource
 
 _LOG = logging.getLogger(__name__)
 _LAST_WORDS_S = 0.2
@@ -78,6 +83,10 @@ class ExtensionHost:
     def load(self, findings: Findings) -> list[str]:
         """Load what was found; give a sentence for each that failed. Programs are started by `start`."""
         notices = list(findings.notices)
+        if not findings.found:
+            return notices
+        from agent_tui.extensions.plugged.feed import Feed
+
         for found in findings.found:
             voice = Voice(found.name, self._reception)
             try:
@@ -95,8 +104,13 @@ class ExtensionHost:
     def _plug(self, found: Found, voice: Voice) -> Plug:
         """Raises ExtensionFault."""
         if found.find is not None:
+            from agent_tui.extensions.plugged.python import PythonPlug, extended
+
             registered = extended(found.find, found.name, self._workspace, limit_s=self._pace.load_s)
             return PythonPlug(found.name, found.origin, found.where, registered)
+        from agent_tui.extensions.plugged.manifest import launch_of, read_manifest
+        from agent_tui.extensions.plugged.process import ProcessPlug
+
         path = found.path
         assert path is not None  # what has no code has a manifest
         manifest = read_manifest(path)
@@ -184,6 +198,9 @@ class ExtensionHost:
         return notices
 
     def _join(self, joined: _Joined, door: Door) -> list[tuple[Level, str]]:
+        from agent_tui.extensions.plugged.process import ProcessPlug
+        from agent_tui.extensions.plugged.source import PluggedSource
+
         plug, first = joined.plug, joined.offer is None
         joined.offer, joined.told = plug.offer, ""
         mine = _door_name(plug.name)
@@ -246,6 +263,10 @@ class ExtensionHost:
 
     def hooks(self) -> Sequence[PythonHook]:
         """Give the hooks of all extensions that are loaded now, in the order of these."""
+        if not self._joined:
+            return []
+        from agent_tui.extensions.plugged.python import PythonPlug
+
         plugs = [joined.plug for joined in self._joined.values()]
         return [hook for plug in plugs if isinstance(plug, PythonPlug) for hook in plug.hooks()]
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent_tui.extensions.plugged.python import ExtensionFault
+from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.toolkit.environment import child_environment
 from agent_tui.toolkit.programs import find_program
 

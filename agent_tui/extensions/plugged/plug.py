@@ -1,14 +1,18 @@
 """One extension as the program sees it, whatever it is made of."""
 
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from __future__ import annotations
 
-from agent_tui.extensions.plugged.offers import Offer
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
 from agent_tui.extensions.plugged.person import Voice
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.extension import ToolReply
+
+if TYPE_CHECKING:  # the check of schemas, 5 ms
+    from agent_tui.extensions.plugged.offers import Offer
 
 State = Literal["starting", "ready", "ended", "off"]
 """`ended` starts again when something is wanted of it, `off` does not."""

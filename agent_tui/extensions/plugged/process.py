@@ -9,13 +9,12 @@ from typing import Any, assert_never
 
 from agent_tui import __version__
 from agent_tui.extensions.mcp.log import ServerLog
-from agent_tui.extensions.mcp.plain import one_line
 from agent_tui.extensions.plugged.child import Child
+from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.extensions.plugged.manifest import Launch
 from agent_tui.extensions.plugged.offers import Offer, command_offer, event_name, tool_offer
 from agent_tui.extensions.plugged.person import Voice
 from agent_tui.extensions.plugged.plug import Pace, State
-from agent_tui.extensions.plugged.python import ExtensionFault
 from agent_tui.extensions.plugged.wire import (
     PROTOCOL,
     Confirm,
@@ -382,8 +381,3 @@ class ProcessPlug:
 
 
 _STOPPED = "one of its calls was stopped"
-
-
-def told_fault(name: str, problem: str) -> str:
-    """Say to a person that an extension is not there."""
-    return f"The extension {name!r} is left out: {one_line(problem, limit_chars=400)}"

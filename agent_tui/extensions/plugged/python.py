@@ -12,6 +12,7 @@ from typing import Any
 
 from agent_tui.extensions.hooks.events import EventName
 from agent_tui.extensions.hooks.python import PythonHook, hook_name
+from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.extensions.plugged.offers import Offer, command_offer, event_name, tool_offer
 from agent_tui.extensions.plugged.person import ThreadVoice, Voice
 from agent_tui.extensions.plugged.plug import State
@@ -24,18 +25,12 @@ from agent_tui.toolkit.extension import (
     CommandHandler,
     DetailHandler,
     EventHandler,
-    Extension,
     HookHandler,
     ToolHandler,
     ToolReply,
 )
 
-Extend = Callable[[Extension], object]
 ENTRY = "extend"
-
-
-class ExtensionFault(Exception):
-    """An extension cannot be used; the text says why, without its name."""
 
 
 @dataclass(frozen=True)
