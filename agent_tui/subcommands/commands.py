@@ -178,11 +178,11 @@ def completion(shell: str) -> int:
     """Print a completion script."""
     from click.shell_completion import get_completion_class
 
-    from agent_tui.cli import root_command
+    from agent_tui.subcommands.root import root_command
 
     kind = get_completion_class(shell)
     assert kind is not None  # the choice above lists only shells that click knows
-    click.echo(kind(root_command(), {}, "agent-tui", "_AGENT_TUI_COMPLETE").source())
+    click.echo(kind(root_command(lambda _options: 0), {}, "agent-tui", "_AGENT_TUI_COMPLETE").source())
     return 0
 
 

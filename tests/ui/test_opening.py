@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 import pytest
 
-from agent_tui.cli import root_command
 from agent_tui.config.paths import user_paths
+from agent_tui.subcommands.root import root_command
 from agent_tui.ui.first_frame import keep_look
 from agent_tui.ui.instant import Look, look_file, read_look, terminal_kind
 from agent_tui.ui.opening import RESUME, SWITCHES, VALUED, opens_screen
@@ -57,7 +57,7 @@ def test_these_may_not(arguments: list[str]) -> None:
 
 def test_every_flag_that_opens_the_screen_is_a_flag_of_the_program_and_takes_what_is_thought() -> None:
     flags: dict[str, click.Option] = {}
-    for option in root_command().params:
+    for option in root_command(lambda _: 0).params:
         if isinstance(option, click.Option):
             flags |= dict.fromkeys(option.opts, option)
 

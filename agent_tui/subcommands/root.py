@@ -1,0 +1,205 @@
+"""The flags of the program itself, as click reads them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from agent_tui import __version__
+from agent_tui.run.options import PICK, PROVIDERS, RunOptions
+
+_EPILOG = (
+    "Subcommands: exec (or run, the same as -p), tool, sessions, resume, approvals, permissions, mcp, skills, config, models, doctor, serve, acp, batch, "
+    "completion. 'agent-tui SUBCOMMAND --help' tells more."
+)
+
+
+def root_command(start: Callable[[RunOptions], int]) -> click.Command:
+    """Build the command of the program itself, the screen or -p; `start` gets its options and gives the exit code."""
+    mode_names = [
+        "default",
+        "accept-edits",
+        "acceptEdits",
+        "plan",
+        "auto",
+        "dont-ask",
+        "dontAsk",
+        "bypass",
+        "bypassPermissions",
+    ]
+
+    @click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+    @click.argument("prompt", required=False, default="")
+    @click.option("-p", "--print", "print_mode", is_flag=True, help="Answer PROMPT and end; no screen.")
+    @click.option(
+        "--output-format",
+        type=click.Choice(["text", "json", "stream-json"]),
+        default="text",
+        show_default=True,
+    )
+    @click.option(
+        "--input-format",
+        type=click.Choice(["text", "stream-json"]),
+        default="text",
+        show_default=True,
+        help="With stream-json in and out: prompts and answers to approvals as lines on standard input.",
+    )
+    @click.option(
+        "--permission-command",
+        metavar="CMD",
+        default="",
+        help="With -p: a program that answers approvals, one JSON object in, one out.",
+    )
+    @click.option("--include-partial-messages", is_flag=True, help="With stream-json: deltas as they come.")
+    @click.option("-q", "--quiet", is_flag=True, help="With -p: no progress on standard error.")
+    @click.option(
+        "-c", "--continue", "continue_last", is_flag=True, help="Open the last session of this directory."
+    )
+    @click.option(
+        "-r",
+        "--resume",
+        metavar="[ID]",
+        is_flag=False,
+        flag_value=PICK,
+        default="",
+        help="Open a session by id, its beginning, or its name; without one, pick it.",
+    )
+    @click.option("--fork-session", is_flag=True, help="With -c or -r: go on in a copy of the session.")
+    @click.option("--session-id", default="", metavar="ID", help="The id of the new session.")
+    @click.option(
+        "--on-approval",
+        type=click.Choice(["deny", "defer"]),
+        default="deny",
+        show_default=True,
+        help="With -p: what happens to calls that would ask. Deferred ones wait for 'agent-tui approvals'.",
+    )
+    @click.option("-m", "--model", default="", help="The model, as NAME or PROVIDER:NAME.")
+    @click.option(
+        "--provider",
+        type=click.Choice(PROVIDERS),
+        default=None,
+        metavar="NAME",
+        help=f"One of {', '.join(PROVIDERS)}.",
+    )
+    @click.option("--base-url", default="", help="The server to ask.")
+    @click.option(
+        "--fallback-model",
+        metavar="A,B",
+        default="",
+        help="Models that take over when the first is overloaded.",
+    )
+    @click.option("--effort", "--thinking", type=click.Choice(["low", "medium", "high", "max"]), default=None)
+    @click.option("--permission-mode", type=click.Choice(mode_names), default=None)
+    @click.option("--plan", is_flag=True, help="Start in plan mode.")
+    @click.option(
+        "--yolo",
+        "--dangerously-skip-permissions",
+        "bypass",
+        is_flag=True,
+        help="Ask nothing; deny rules hold.",
+    )
+    @click.option("--afk", is_flag=True, help="Deny whatever would ask.")
+    @click.option(
+        "--max-turns", type=click.IntRange(min=1), default=None, help="Rounds of tool calls before it stops."
+    )
+    @click.option(
+        "--max-budget-usd",
+        type=click.FloatRange(min=0, min_open=True),
+        default=None,
+        help="Money for the session; it pauses there.",
+    )
+    @click.option(
+        "--max-tokens", type=click.IntRange(min=1), default=None, help="Tokens for the session, in and out."
+    )
+    @click.option(
+        "--system-prompt", metavar="TEXT", default="", help="Text in the place of the system prompt."
+    )
+    @click.option("--system-prompt-file", type=click.Path(path_type=Path), default=None)
+    @click.option("--append-system-prompt", metavar="TEXT", default="", help="Text behind the system prompt.")
+    @click.option("--append-system-prompt-file", type=click.Path(path_type=Path), default=None)
+    @click.option(
+        "--json-schema",
+        metavar="FILE|JSON",
+        default="",
+        help="With -p: the answer is JSON that follows this schema.",
+    )
+    @click.option(
+        "-o",
+        "--output-last-message",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        default=None,
+        help="With -p: write the answer to FILE too.",
+    )
+    @click.option(
+        "--allowed-tools",
+        "--allow-tool",
+        "allowed_tools",
+        multiple=True,
+        metavar="RULES",
+        help="Rules that allow, such as 'Bash(git *), Edit(/src/**)'.",
+    )
+    @click.option(
+        "--disallowed-tools",
+        "--deny-tool",
+        "disallowed_tools",
+        multiple=True,
+        metavar="RULES",
+        help="Rules that deny; a bare name takes the tool away.",
+    )
+    @click.option("--tools", metavar="NAMES", default=None, help="The only tools the model gets.")
+    @click.option("-n", "--name", default="", help="A name for the session.")
+    @click.option(
+        "--no-session-persistence", "--ephemeral", "ephemeral", is_flag=True, help="Keep nothing on disk."
+    )
+    @click.option("-C", "--cd", "--work-dir", "directory", type=click.Path(path_type=Path), default=None)
+    @click.option(
+        "--add-dir", "add_dirs", multiple=True, type=click.Path(path_type=Path), help="One more directory."
+    )
+    @click.option(
+        "-f",
+        "--file",
+        "files",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Attach a file to PROMPT.",
+    )
+    @click.option(
+        "-i",
+        "--image",
+        "images",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Attach an image to PROMPT.",
+    )
+    @click.option(
+        "--sandbox", type=click.Choice(["auto", "off"]), default=None, help="How commands are confined."
+    )
+    @click.option("--settings", metavar="FILE|JSON", default="", help="More settings for this run.")
+    @click.option(
+        "--config", metavar="KEY=VALUE", multiple=True, help="One setting for this run; may be repeated."
+    )
+    @click.option("--theme", default="", help="The theme for this run.")
+    @click.option(
+        "--screen-reader",
+        is_flag=True,
+        help="Plain lines with labels and numbered choices; no full screen. AGENT_TUI_SCREEN_READER=1 does so for all runs.",
+    )
+    @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+    @click.option("--no-color", is_flag=True, help="Use no colours, as with NO_COLOR=1.")
+    @click.option(
+        "--mcp-config", multiple=True, metavar="FILE|JSON", help="MCP servers of this run; may be repeated."
+    )
+    @click.option("--strict-mcp-config", is_flag=True, help="No MCP servers but those of --mcp-config.")
+    @click.option("--trust", is_flag=True, help="Trust this project's settings and tools for this run.")
+    @click.version_option(
+        __version__, "-v", "--version", prog_name="agent-tui", message="%(prog)s %(version)s"
+    )
+    def root(**given: object) -> int:
+        """Open the terminal coding agent in this directory, or answer PROMPT with -p.
+
+        Text on standard input is added to the prompt as context.
+        """
+        return start(RunOptions.from_flags(given))
+
+    return root
