@@ -1,7 +1,10 @@
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.permissions.test_kinds import SAFE
 
 MORE_SAFE = r"""
 ls -lah|cat -n src/app.py|head -20 README.md|tail -n +5 README.md|wc -l src/*.py|grep -rni todo src --include='*.py'|grep -v '^#' README.md
@@ -30,6 +33,18 @@ RAW_TAILS = [
     "%s\ntouch PWN", "%s\n\n\ntouch PWN", "%s #\ntouch PWN", "%s \\\n; touch PWN", "%s\rtouch PWN", "%s \u202e", "%s\u200b", "%s\u00a0x", "%s\u2028touch PWN",
     "%s\x00", "%s\x1b[1m", "%s\ufe0f", "%s\x7f", "%s\u2066x", "%s <<EOF\n$(touch PWN)\nEOF", "%s <<EOF\n`touch PWN`\nEOF", "bash <<'EOF'\n%s\nEOF",
     "%s <<EOF\nx\nEOFtouch PWN", "%s 'unclosed", "%s \\",
+]  # fmt: skip
+PLACES = [
+    line
+    for line in Path(__file__).with_name("places.txt").read_text().splitlines()
+    if line and line[0:2] != "# "
+]
+RAW_PLACES = [
+    "%s\r\ntouch PWN", "%s\x0btouch PWN", "%s\x0ctouch PWN", "%s\x08\x08", "%s\x1a", "%s\u00ad", "%s\u2060", "%s\u3164", "%s\u180e", 
+    "%s\ufeff", "%s\u0085touch PWN",
+    "\ufeff%s", "\u200e%s", "%s <<-EOF\n\t$(touch PWN)\n\tEOF", "%s <<'E'\nx\nE\ntouch PWN", "%s <<E\nx\n E\nE\ntouch PWN", "%s <<A <<B\nx\nA\n$(touch PWN)\nB",
+    "sh <<< '%s'", "sh <<'E'\n%s\nE", "%s\n#\ntouch PWN", "#%s\ntouch PWN", ": <<'E'\n%s\nE\ntouch PWN", 
+    "%s <<E\n\\\nE\ntouch PWN\nE\ntouch PWN", "%s && \\\ntouch PWN", "%s |\ntouch PWN",
 ]  # fmt: skip
 MORE_FLAGS = """
 --output=x --outp=x --outpu=x --exec=x --pre=x --compress-program=x --hostname-bin=x --ext-diff --in-place --open-files-in-pager=x
@@ -80,6 +95,12 @@ def mutants(command: str) -> Iterator[str]:
         yield from (f"{name} {flag} {rest}" for flag in MORE_FLAGS.split())
 
 
+def misplaced(command: str, share: int, of: int) -> Iterator[str]:
+    """Give each `of`-th of the further mutants, another one for each share."""
+    places = [*PLACES, *RAW_PLACES]
+    yield from (place.replace("%s", command, 1) for place in places[share % of :: of])
+
+
 def all_safe(corpus: Any) -> list[str]:
     return [row["command"] for row in corpus if row["class"] == "read-only-safe"] + pieces(MORE_SAFE)
 
@@ -102,3 +123,17 @@ def test_no_mutant_of_a_safe_command_runs_unasked(ground: Any, corpus: Any, shar
 
     assert allowed == []
     assert len(seen) > 4_000
+
+
+@pytest.mark.parametrize("share", range(3))
+def test_no_safe_command_runs_unasked_in_another_place(ground: Any, corpus: Any, share: int) -> None:
+    commands = [*all_safe(corpus), *(command for kind in SAFE.values() for command in kind)]
+    seen = [
+        mutant
+        for index, command in enumerate(commands[share::3])
+        if "\n" not in command
+        for mutant in misplaced(command, index, of=6)
+    ]
+
+    assert [mutant for mutant in seen if runs_unasked(ground.analyse(mutant))] == []
+    assert len(seen) > 3_000
