@@ -40,10 +40,10 @@ PLACES = [
     if line and line[0:2] != "# "
 ]
 RAW_PLACES = [
-    "%s\r\ntouch PWN", "%s\x0btouch PWN", "%s\x0ctouch PWN", "%s\x08\x08", "%s\x1a", "%s\u00ad", "%s\u2060", "%s\u3164", "%s\u180e", 
+    "%s\r\ntouch PWN", "%s\x0btouch PWN", "%s\x0ctouch PWN", "%s\x08\x08", "%s\x1a", "%s\u00ad", "%s\u2060", "%s\u3164", "%s\u180e",
     "%s\ufeff", "%s\u0085touch PWN",
     "\ufeff%s", "\u200e%s", "%s <<-EOF\n\t$(touch PWN)\n\tEOF", "%s <<'E'\nx\nE\ntouch PWN", "%s <<E\nx\n E\nE\ntouch PWN", "%s <<A <<B\nx\nA\n$(touch PWN)\nB",
-    "sh <<< '%s'", "sh <<'E'\n%s\nE", "%s\n#\ntouch PWN", "#%s\ntouch PWN", ": <<'E'\n%s\nE\ntouch PWN", 
+    "sh <<< '%s'", "sh <<'E'\n%s\nE", "%s\n#\ntouch PWN", "#%s\ntouch PWN", ": <<'E'\n%s\nE\ntouch PWN",
     "%s <<E\n\\\nE\ntouch PWN\nE\ntouch PWN", "%s && \\\ntouch PWN", "%s |\ntouch PWN",
 ]  # fmt: skip
 MORE_FLAGS = """
