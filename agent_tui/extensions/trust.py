@@ -2,9 +2,6 @@
 
 import contextlib
 import difflib
-import fcntl
-import os
-import secrets
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agent_tui.extensions.private_file import alone_with, write_private
 from agent_tui.extensions.trust_content import MAX_KEPT_BYTES, Content, TooMuch, project_content
 from agent_tui.extensions.trust_items import TrustItem, trust_items
 
@@ -142,7 +140,7 @@ class TrustStore:
             if entry.content and path.is_file() and path.stat().st_size <= MAX_KEPT_BYTES:
                 copy = self._copies / _copy_name(entry.content)
                 if not copy.exists():
-                    _write_private(copy, path.read_bytes())
+                    write_private(copy, path.read_bytes())
         return project_content(content.workspace, home=self._home).digest
 
     def _load(self) -> _State:
@@ -155,15 +153,10 @@ class TrustStore:
     @contextlib.contextmanager
     def _changing(self) -> Generator[_State]:
         """Give the decisions for a change, alone, and write them back."""
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with alone_with(self._file):
             state = self._load()
             yield state
-            _write_private(self._file, state.model_dump_json(indent=1).encode())
-        finally:
-            os.close(lock)
+            write_private(self._file, state.model_dump_json(indent=1).encode())
 
 
 def _copy_name(content: str) -> str:
@@ -185,18 +178,3 @@ def _file_diff(name: str, old: str, new: str) -> list[str]:
     return list(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")) or [
         f"changed: {name}"
     ]
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    """Write a file of mode 0600 whole or not at all."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise

@@ -13,9 +13,9 @@ from agent_tui.agent.git import git_bytes
 from agent_tui.conversation.clipboard import Clipboard
 from agent_tui.conversation.picture import png_of
 from agent_tui.extensions.hooks.process import run_shell
+from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.browser import open_page
 from agent_tui.extensions.mcp.config import ServerSpec
-from agent_tui.extensions.mcp.log import ServerLog
 from agent_tui.extensions.mcp.stdio import ReadStream, StdioServer, WriteStream
 from agent_tui.extensions.plugged.child import Child as ExtensionChild
 from agent_tui.extensions.plugged.manifest import Launch as ExtensionLaunch

@@ -15,9 +15,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent_tui.extensions.mcp.config import PROJECT_FILE, Found, ServerSpec, read_text
 from agent_tui.extensions.mcp.guest import Desk
-from agent_tui.extensions.mcp.pins import ChangedTool, write_private
-from agent_tui.extensions.mcp.plain import plain
+from agent_tui.extensions.mcp.pins import ChangedTool
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
+from agent_tui.extensions.plain import plain
+from agent_tui.extensions.private_file import write_private
 from agent_tui.protocol.errors import ToolError
 
 CHILD_VARIABLE = "AGENT_TUI_CHILD"

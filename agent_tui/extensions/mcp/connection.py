@@ -17,14 +17,14 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from pydantic import JsonValue, ValidationError
 
 from agent_tui import __version__
+from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault, leaves
 from agent_tui.extensions.mcp.host import Host
 from agent_tui.extensions.mcp.http import FALLS_BACK, HttpServer
-from agent_tui.extensions.mcp.log import ServerLog
-from agent_tui.extensions.mcp.plain import one_line
 from agent_tui.extensions.mcp.sign_in import ASIDE, SignIn, needs_login, sign_in_fault
 from agent_tui.extensions.mcp.stdio import ReadStream, StdioServer, WriteStream
+from agent_tui.extensions.plain import one_line
 from agent_tui.protocol.data import JsonObject
 
 MAX_PAGES = 100

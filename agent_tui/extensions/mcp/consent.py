@@ -2,8 +2,8 @@
 
 from agent_tui.extensions.mcp.browser import open_page
 from agent_tui.extensions.mcp.host import Host
-from agent_tui.extensions.mcp.plain import one_line
 from agent_tui.extensions.mcp.sign_in import Visit, Visitor
+from agent_tui.extensions.plain import one_line
 from agent_tui.toolkit.context import Question, QuestionOption
 
 

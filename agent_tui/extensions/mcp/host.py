@@ -10,10 +10,10 @@ from pathlib import Path
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
 
+from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.guest import Desk, SampleRequest
-from agent_tui.extensions.mcp.log import ServerLog
-from agent_tui.extensions.mcp.plain import one_line, plain
 from agent_tui.extensions.mcp.questions import Field, WrongAnswer, form_answers, form_questions
+from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
 from agent_tui.toolkit.context import Ask, Question, QuestionOption
 

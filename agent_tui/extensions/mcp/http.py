@@ -6,10 +6,10 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from agent_tui.extensions.lines import MAX_LINE_BYTES
+from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ServerFault
-from agent_tui.extensions.mcp.lines import MAX_LINE_BYTES
-from agent_tui.extensions.mcp.log import ServerLog
 from agent_tui.extensions.mcp.stdio import Serve
 
 CONNECT_S = 30.0

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from pydantic import AnyUrl
 
+from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.config import OAuthClient, ServerSpec
 from agent_tui.extensions.mcp.connection import Connection, reach
 from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.host import Host
-from agent_tui.extensions.mcp.log import ServerLog
 from agent_tui.extensions.mcp.loopback import Receiver
 from agent_tui.extensions.mcp.sign_in import BASIC, Drawer, SignIn, Visit, known_port, redirect_uri
 from agent_tui.extensions.mcp.tokens import Kept, TokenBox, token_key

@@ -7,9 +7,9 @@ from pydantic import JsonValue
 
 from agent_tui.extensions.mcp.faults import RequestFailed
 from agent_tui.extensions.mcp.names import tool_names
-from agent_tui.extensions.mcp.plain import one_line, plain
 from agent_tui.extensions.mcp.results import OUTPUT_LIMIT_CHARS, content_text
 from agent_tui.extensions.mcp.server import Server
+from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
 
 MAX_LISTED = 2_000

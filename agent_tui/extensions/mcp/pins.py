@@ -2,9 +2,6 @@
 
 import contextlib
 import difflib
-import fcntl
-import os
-import secrets
 from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +9,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent_tui.extensions.mcp.catalogue import McpTool
-from agent_tui.extensions.mcp.plain import plain
+from agent_tui.extensions.plain import plain
+from agent_tui.extensions.private_file import alone_with, write_private
 
 
 @dataclass(frozen=True)
@@ -105,31 +103,10 @@ class PinStore:
     @contextlib.contextmanager
     def _changing(self) -> Generator[_Pins]:
         """Give the pins for a change, alone, and write them back whole or not at all."""
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with alone_with(self._file):
             pins = self._load()
             yield pins
             write_private(self._file, pins.model_dump_json().encode())
-        finally:
-            os.close(lock)
-
-
-def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write a file whole or not at all. Raises OSError."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
 
 
 def _pin(tool: McpTool) -> _Pin:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from agent_tui.extensions.mcp.plain import one_line, plain
+from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
 from agent_tui.toolkit.context import Question, QuestionOption
 

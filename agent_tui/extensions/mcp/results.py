@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from agent_tui.extensions.mcp.plain import one_line, plain
+from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.tools import ToolResult

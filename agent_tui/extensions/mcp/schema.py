@@ -8,7 +8,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from agent_tui.extensions.mcp.plain import plain
+from agent_tui.extensions.plain import plain
 from agent_tui.protocol.data import JsonObject
 
 MAX_SCHEMA_CHARS = 65_536

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault
 from agent_tui.extensions.mcp.guest import Desk
-from agent_tui.extensions.mcp.plain import one_line
+from agent_tui.extensions.plain import one_line
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.text import count
 

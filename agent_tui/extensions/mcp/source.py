@@ -7,9 +7,9 @@ from typing import cast
 
 from agent_tui.extensions.mcp.arguments import wrong_arguments
 from agent_tui.extensions.mcp.catalogue import McpTool
-from agent_tui.extensions.mcp.plain import one_line, plain
 from agent_tui.extensions.mcp.results import tool_result
 from agent_tui.extensions.mcp.server import Server
+from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.display import DisplayResult, ResultContentType
 from agent_tui.protocol.errors import ToolError

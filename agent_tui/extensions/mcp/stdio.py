@@ -20,10 +20,10 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, jsonrpc_message_adapter
 from pydantic_core import from_json
 
+from agent_tui.extensions.lines import Lines
+from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ServerFault
-from agent_tui.extensions.mcp.lines import Lines
-from agent_tui.extensions.mcp.log import ServerLog
 from agent_tui.extensions.mcp.results import CUT_MARK
 from agent_tui.protocol.data import JsonObject
 from agent_tui.toolkit.children import PIPE, Child, start_child

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_tui.extensions.mcp.browser import open_page
-from agent_tui.extensions.mcp.plain import plain
 from agent_tui.extensions.mcp.sign_in import Visit
+from agent_tui.extensions.plain import plain
 
 
 @asynccontextmanager

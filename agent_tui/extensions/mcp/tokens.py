@@ -1,10 +1,8 @@
 """Keeps what signing in to a server gave: in the keyring when there is one, else in a file of its own (0600)."""
 
 import contextlib
-import fcntl
 import hashlib
-import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -12,7 +10,7 @@ from typing import Protocol, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent_tui.extensions.mcp.config import ServerSpec
-from agent_tui.extensions.mcp.pins import write_private
+from agent_tui.extensions.private_file import alone_with, write_private
 from agent_tui.protocol.data import JsonObject
 
 SERVICE = "agent-tui-mcp"
@@ -127,23 +125,13 @@ class TokenBox:
         """Raises OSError."""
         if kept is None and not self._file.exists():
             return
-        with self._alone():
+        with alone_with(self._file):
             known = self._read()
             changed = {name: value for name, value in known.items() if name != key}
             if kept is not None:
                 changed[key] = kept
             if changed != known:
                 write_private(self._file, _File(servers=changed).model_dump_json().encode())
-
-    @contextlib.contextmanager
-    def _alone(self) -> Generator[None]:
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(lock)
 
 
 class _File(BaseModel):

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import signal
 
-from agent_tui.extensions.mcp.lines import Lines
+from agent_tui.extensions.lines import Lines
 from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.extensions.plugged.manifest import Launch
 from agent_tui.extensions.plugged.wire import MAX_LINE_BYTES

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 
-from agent_tui.extensions.mcp.plain import one_line
+from agent_tui.extensions.plain import one_line
 from agent_tui.extensions.plugged.person import Voice
 from agent_tui.extensions.plugged.plug import Pace, Plug
 from agent_tui.protocol.data import JsonObject

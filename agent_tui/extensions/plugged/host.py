@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from agent_tui.extensions.mcp.plain import one_line
+from agent_tui.extensions.plain import one_line
 from agent_tui.extensions.plugged.discover import Findings, Found
 from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.extensions.plugged.person import Nobody, Person, Reception, Voice

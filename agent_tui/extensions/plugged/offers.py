@@ -7,8 +7,8 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from agent_tui.extensions.mcp.plain import one_line, plain
 from agent_tui.extensions.mcp.schema import UnusableSchema, usable_schema
+from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.events import Event
 from agent_tui.protocol.tools import ToolSpec

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, get_args
 
-from agent_tui.extensions.mcp.plain import one_line, plain
+from agent_tui.extensions.plain import one_line, plain
 from agent_tui.toolkit.extension import Level, Reply
 
 MAX_NOTICES = 30

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from agent_tui import __version__
-from agent_tui.extensions.mcp.log import ServerLog
+from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.plugged.child import Child
 from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.extensions.plugged.manifest import Launch

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from agent_tui.extensions.mcp.arguments import wrong_arguments
-from agent_tui.extensions.mcp.plain import plain
+from agent_tui.extensions.plain import plain
 from agent_tui.extensions.plugged.offers import ToolOffer
 from agent_tui.extensions.plugged.plug import Pace, Plug
 from agent_tui.protocol.data import JsonObject

@@ -1,4 +1,4 @@
-"""Makes a server's words harmless: no control, format or private-use characters."""
+"""Makes foreign words harmless: no control, format or private-use characters."""
 
 import unicodedata
 

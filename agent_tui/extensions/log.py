@@ -1,9 +1,9 @@
-"""The last lines of what a server wrote and what became of it, for the panel and for error messages."""
+"""The last lines of what a server or an extension wrote and what became of it, for the panel and for error messages."""
 
 from collections import deque
 from datetime import datetime
 
-from agent_tui.extensions.mcp.plain import one_line
+from agent_tui.extensions.plain import one_line
 
 MAX_LINES = 300
 MAX_LINE_CHARS = 400

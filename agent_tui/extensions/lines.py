@@ -1,4 +1,4 @@
-"""Splits what a stdio server writes into lines, none longer than is kept."""
+"""Splits what a program writes into lines, none longer than is kept."""
 
 from collections.abc import Iterator
 
