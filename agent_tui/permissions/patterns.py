@@ -118,7 +118,8 @@ class PathPatterns:
         spell = self._spelling(loose)
         spec = GitIgnoreSpec.from_lines([spell(_unnegated(line))])
         whole = f"{root.rstrip('/')}{line[:-3]}" if line.startswith("/") and line.endswith("/**") else ""
-        exact = f"{root.rstrip('/')}{line}" if loose and line.startswith("/") and "*" not in line else ""
+        is_plain = loose and not re.search(r"[*?\[\\]", line)
+        exact = f"{root.rstrip('/')}/{line.lstrip('/')}" if is_plain else ""
 
         def test(path: str) -> bool:
             if exact and same_file(path, exact):

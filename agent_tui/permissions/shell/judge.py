@@ -256,9 +256,18 @@ class Judge:
                 texts = [word.text.partition("=")[2], word.text[2:]]
             with contextlib.suppress(NotStatic):
                 texts.extend(found.text for found in self._world.expand(word, cwd))
-            for text in dict.fromkeys(texts):
+            for text in dict.fromkeys(part for named in texts for part in _paths_in(named)):
                 if text and len(text) < 4096 and "\0" not in text:
                     yield self._world.place(text, cwd).spellings
+
+
+def _paths_in(text: str) -> Iterator[str]:
+    """Give what may be a path in a word: itself, without the `@` of `@file`, the sides of `HEAD:file`."""
+    yield text
+    if text.startswith("@"):
+        yield text[1:]
+    if ":" in text and "://" not in text:
+        yield from text.split(":")
 
 
 @dataclass(frozen=True)
