@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_tui.sessions.blobs import Blobs, write_all
+from agent_tui.sessions.blobs import Blobs, write_whole
 
 PACKS = "packs"
 _SMALL_BYTES = 64 * 1024
@@ -119,8 +119,8 @@ class PackedBlobs:
             lines.append(b"%s %d %d\n" % (name.encode(), start, len(data)))
             start += len(data)
         try:
-            _write(pack.data, b"".join(self._waiting.values()))
-            _write(pack.index, b"".join(lines))
+            write_whole(pack.data, b"".join(self._waiting.values()))
+            write_whole(pack.index, b"".join(lines))
         except OSError:
             pack.data.unlink(missing_ok=True)
             raise
@@ -137,17 +137,3 @@ def _read(pack: Pack, start: int, size: int) -> bytes | None:
             return file.read(size)
     except OSError:
         return None
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            write_all(descriptor, data)
-        finally:
-            os.close(descriptor)
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise

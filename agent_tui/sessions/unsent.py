@@ -1,13 +1,12 @@
 """What was typed ahead in a session and not sent yet: a private file in its folder, so that a crash does not lose it."""
 
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from agent_tui.sessions.blobs import write_all
+from agent_tui.sessions.blobs import write_whole
 
 NAME = "unsent.json"
 MAX_READ_BYTES = 4_000_000
@@ -20,13 +19,7 @@ def write_unsent(folder: Path, texts: Sequence[str]) -> None:
         if not texts:
             path.unlink(missing_ok=True)
             return
-        new = folder / f"{NAME}.new"
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            write_all(descriptor, json.dumps(list(texts)).encode())
-        finally:
-            os.close(descriptor)
-        os.replace(new, path)
+        write_whole(path, json.dumps(list(texts)).encode())
 
 
 def read_unsent(folder: Path) -> list[str]:
