@@ -37,10 +37,8 @@ from agent_tui.protocol.messages import (
 )
 from agent_tui.protocol.tools import ToolCallOutcome, ToolSpec, TurnResult, TurnStop
 from agent_tui.providers.base import Effort, Provider
+from agent_tui.sessions.session import PROMPT_RETURNED
 from agent_tui.toolkit.source import ToolSource
-
-PROMPT_RETURNED = "prompt_returned"
-"""The recorded stop reason of a turn whose prompt does not count: nothing came of it."""
 
 
 class Agent:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # these pull in pydantic, which costs 110 ms of CPU before th
     from agent_tui.sessions.restore import Restored
 
 PROMPT_RETURNED = "prompt_returned"
+"""The stop reason of a turn whose prompt does not count: nothing came of it, and it leaves the active path."""
 _CLOSE_TIMEOUT_S = 2.0
 _CHILD_CHARS = 48
 
