@@ -204,7 +204,11 @@ def _image(image: images.ImageInfo, target: paths.Target, ctx: ToolContext) -> T
         return ToolResult.success(
             f"{text} It is too large to be shown (at most {IMAGE_LIMIT_BYTES:,} bytes).", data=data
         )
-    block = ImageBlock(media_type=image.media_type, data=base64.b64encode(base.data).decode("ascii"))
+    block = ImageBlock(
+        media_type=image.media_type,
+        data=base64.b64encode(base.data).decode("ascii"),
+        label=images.image_label(image, size, target.shown),
+    )
     return ToolResult.success(text, data=data, images=(block,))
 
 

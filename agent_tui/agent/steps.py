@@ -199,7 +199,7 @@ class Steps:
         await self.teller.answered(turn, results_message(batch.outcomes, blocks))
         self.queue.recorded()
         for heard in words:
-            await self.teller.delivered(turn, heard.text)
+            await self.teller.delivered(turn, heard.text, heard.blocks)
         if stopped:
             raise TurnStopped
         if why := self.hooks.halted():

@@ -15,7 +15,7 @@ from agent_tui.protocol.events import (
     TurnStarted,
 )
 from agent_tui.protocol.journal import Journal
-from agent_tui.protocol.messages import AssistantMessage, TextBlock, UserMessage
+from agent_tui.protocol.messages import AssistantMessage, ImageBlock, TextBlock, UserBlock, UserMessage
 from agent_tui.protocol.tools import ToolCall, ToolCallOutcome
 
 
@@ -32,11 +32,12 @@ class Teller:
         """Record what the person said (`text` as typed), then tell it."""
         await self.journal.user_message(message, turn_id=turn.turn_id, text=text)
         self._append(turn, message)
-        await self.delivered(turn, text)
+        await self.delivered(turn, text, message.content)
 
-    async def delivered(self, turn: Turn, text: str) -> None:
-        """Tell that the person's words are on disk and on their way to the model."""
-        await self.sink(TurnStarted(turn_id=turn.turn_id, origin=self.origin, prompt=text))
+    async def delivered(self, turn: Turn, text: str, blocks: Sequence[UserBlock] = ()) -> None:
+        """Tell that the person's words, and what goes along, are on disk and on their way to the model."""
+        images = tuple(block.shown for block in blocks if isinstance(block, ImageBlock))
+        await self.sink(TurnStarted(turn_id=turn.turn_id, origin=self.origin, prompt=text, images=images))
 
     async def replied(self, turn: Turn, message: AssistantMessage) -> None:
         """Record a reply, then tell it."""

@@ -17,6 +17,7 @@ from agent_tui.conversation.model_choice import ConnectTo, ModelChoice
 from agent_tui.conversation.open_session import OpenSession
 from agent_tui.conversation.own_commands import SessionCommands, Typed
 from agent_tui.conversation.past import SessionPast
+from agent_tui.conversation.pictures import open_images
 from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.rules import SessionRules
 from agent_tui.conversation.rulings import PolicyRulings
@@ -327,6 +328,9 @@ class Core:
             data = await Clipboard(find, os.environ).image()
             name = await asyncio.to_thread(images.keep, data)
         return f"{IMAGE_MARK}{name}"
+
+    async def open_images(self, *, call_id: str, prompt: str) -> str:
+        return await open_images(self._session.record, call_id, prompt, outside=self._workspace)
 
     async def new_session(self) -> None:
         record = await asyncio.to_thread(self._store.create, self._workspace)

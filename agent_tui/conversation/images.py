@@ -1,13 +1,16 @@
 """Images a person attached: checked, kept in the session's folder, found again by name."""
 
 import base64
+import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import ImageBlock
-from agent_tui.toolkit.images import recognise
+from agent_tui.sessions.frames import RawRecord, text_of
+from agent_tui.toolkit.images import image_label, recognise
 
 IMAGE_MARK = "img:"
 """What the name of a kept image begins with in a mention."""
@@ -77,4 +80,32 @@ class KeptImages:
         info = recognise(data)
         if info is None:
             raise AgentTuiError(f"{name!r} is no image any more.")
-        return ImageBlock(media_type=info.media_type, data=base64.b64encode(data).decode("ascii"))
+        return ImageBlock(
+            media_type=info.media_type,
+            data=base64.b64encode(data).decode("ascii"),
+            label=image_label(info, len(data), f"@{IMAGE_MARK}{Path(name).name}"),
+        )
+
+    def files(self, blocks: Sequence[RawRecord]) -> list[Path]:
+        """Give a file for each image among stored `blocks`, written if need be; what is no image has none.
+
+        Its name ends as its bytes say, whatever the block claims, so no program is started on something else.
+        """
+        found: list[Path] = []
+        for block in blocks:
+            try:
+                data = base64.b64decode(text_of(block, "data"), validate=True)
+            except ValueError:
+                continue
+            info = recognise(data)
+            if info is None or len(data) > LIMIT_BYTES:
+                continue
+            name = f"shown-{hashlib.sha256(data).hexdigest()[:16]}.{_ENDINGS[info.media_type]}"
+            path = self._folder / name
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with suppress(FileExistsError):
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                with os.fdopen(fd, "wb") as stream:
+                    stream.write(data)
+            found.append(path)
+        return found

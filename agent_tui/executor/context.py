@@ -188,12 +188,14 @@ class ToolRoundCtx:
         )
 
     def _show(self, item: RoundCall, ran: Ran) -> DisplayResult:
-        """Give the panel's body."""
+        """Give the panel's body, and a line for each image."""
         try:
-            return self._tools.show(item.call.name, item.call.arguments_json, ran.result)
+            display = self._tools.show(item.call.name, item.call.arguments_json, ran.result)
         except Exception:  # foreign code: a result is never lost for its looks
             _LOG.debug("show of %s failed", item.call.name, exc_info=True)
-            return display_text(ran.result.output)
+            display = display_text(ran.result.output)
+        images = tuple(image.shown for image in ran.result.images)
+        return display.model_copy(update={"images": images}) if images else display
 
     def _summary(self, item: RoundCall, ran: Ran) -> str:
         """Give the line for compaction; a call that did not end by itself has a fixed one."""

@@ -29,7 +29,8 @@ class DisplayResult(Data):
     `content` holds at most 10,000 characters, cut on a character boundary; `full_length` counts the
     characters before the cut and `full_lines` the lines, also when nothing was cut. `first_line` is the
     1-based number of the first line of CODE; 0 shows no numbers. `summary` is the one line of a collapsed panel.
-    `starts_open` shows the body at once; the person's own choice wins.
+    `starts_open` shows the body at once; the person's own choice wins. `images` holds a line for each image that the
+    result carries; the executor sets it.
     """
 
     content: str
@@ -42,6 +43,7 @@ class DisplayResult(Data):
     first_line: int = 0
     summary: str = ""
     starts_open: bool = False
+    images: tuple[str, ...] = ()
 
 
 class ChangePreview(DisplayResult):

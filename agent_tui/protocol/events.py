@@ -20,10 +20,11 @@ class TurnEvent(Data):
 
 
 class TurnStarted(TurnEvent):
-    """A prompt was accepted and is on disk."""
+    """A prompt was accepted and is on disk. `images` holds a line for each image that went along."""
 
     type: Literal["turn_started"] = "turn_started"
     prompt: str
+    images: tuple[str, ...] = ()
 
 
 class TextDelta(TurnEvent):

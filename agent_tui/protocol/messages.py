@@ -30,11 +30,17 @@ class RedactedThinkingBlock(Data):
 
 
 class ImageBlock(Data):
-    """An image; `data` is base64 without line breaks."""
+    """An image; `data` is base64 without line breaks. `label` names it to a person: format, pixels, size, name."""
 
     type: Literal["image"] = "image"
     media_type: str
     data: str
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The line that stands for it on a screen; it may hold any characters."""
+        return self.label or f"{self.media_type}, {len(self.data) * 3 // 4:,} bytes"
 
 
 class DocumentBlock(Data):

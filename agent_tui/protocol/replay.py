@@ -13,7 +13,8 @@ class ReplayBlock:
 
     `text` is the prompt, the reply's markdown, the reasoning, the notice or the body of a tool panel. The other
     fields are for tool panels: `content_type` is a ResultContentType value, `first_line` 1-based (0: no numbers),
-    `full_length` in characters and `full_lines` in lines before the display cut.
+    `full_length` in characters and `full_lines` in lines before the display cut. `images` has a line for each image of
+    a prompt or a result.
     """
 
     kind: BlockKind
@@ -35,3 +36,4 @@ class ReplayBlock:
     origin: str = ""
     record_id: str = ""
     starts_open: bool = False
+    images: tuple[str, ...] = ()

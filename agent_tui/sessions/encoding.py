@@ -21,6 +21,7 @@ _DISPLAY_DEFAULTS: dict[str, Json] = {
     "first_line": 0,
     "summary": "",
     "starts_open": False,
+    "images": [],
 }
 _OUTCOME_DEFAULTS: dict[str, Json] = {
     "display_name": "",

@@ -62,7 +62,8 @@ class _Replay:
                 self.close()
                 text = text_of(record, "text")
                 if text:
-                    self.blocks.append(ReplayBlock("user", text, record_id=record_id))
+                    images = _labels(as_objects(as_object(record.get("message")).get("content")))
+                    self.blocks.append(ReplayBlock("user", text, record_id=record_id, images=images))
             case "assistant":
                 self.close()
                 self._add_reply(as_object(record.get("message")), record_id)
@@ -188,7 +189,18 @@ def tool_block(outcome: RawRecord, record_id: str, *, whole: bool = False) -> Re
         "",
         record_id,
         bool(display.get("starts_open")),
+        tuple(line for line in _list(display.get("images")) if isinstance(line, str)),
     )
+
+
+def _labels(blocks: Sequence[RawRecord]) -> tuple[str, ...]:
+    """Give the lines that stand for the images among the blocks of a message."""
+    images = (block for block in blocks if block.get("type") == "image")
+    return tuple(text_of(block, "label") or text_of(block, "media_type") or "an image" for block in images)
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
 
 
 def _readable(arguments_json: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.sessions.blobs import Blobs
-from agent_tui.sessions.encoding import Filler, Slimmer, as_object
+from agent_tui.sessions.encoding import Filler, Slimmer, as_object, as_objects
 from agent_tui.sessions.frames import (
     FORMAT_VERSION,
     Damage,
@@ -328,6 +328,21 @@ class Session:
                 whole = as_object(Filler(self._blobs).fill(record).get("outcome"))
                 return tool_block(whole, text_of(record, "id"), whole=True)
         return None
+
+    def images_of(self, *, call_id: str, prompt: str) -> list[RawRecord]:
+        """Give the stored images of a call's result, or of the newest prompt of this text."""
+        for record in reversed(self._read().records):
+            outcome = as_object(record.get("outcome"))
+            if call_id and record.get("type") == "outcome" and outcome.get("tool_use_id") == call_id:
+                found = as_object(outcome.get("result")).get("images")
+            elif not call_id and record.get("type") == "user" and record.get("text") == prompt:
+                found = as_object(record.get("message")).get("content")
+            else:
+                continue
+            self._frames = None  # the record is filled in place
+            Filler(self._blobs).load_blobs(record)
+            return [block for block in as_objects(found) if block.get("type") == "image"]
+        return []
 
     def close(self) -> None:
         """Write what is left and give the lock back; waits 2 seconds at most. Cheap to call again."""

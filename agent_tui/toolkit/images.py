@@ -15,6 +15,13 @@ class ImageInfo:
     height: int = 0
 
 
+def image_label(info: ImageInfo, size_bytes: int, name: str = "") -> str:
+    """Give the line that stands for an image on a screen: format, pixels, size, name."""
+    pixels = f"{info.width}x{info.height} pixels" if info.width else "size unknown"
+    kind = info.media_type.removeprefix("image/").upper()
+    return ", ".join(filter(None, (kind, pixels, f"{size_bytes:,} bytes", name)))
+
+
 def recognise(head: bytes) -> ImageInfo | None:
     """Tell which image the bytes begin, None when none. `head` should hold the first 64 KiB."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):

@@ -419,6 +419,14 @@ class AppActions:
         """Quit."""
         self._app.run_worker(self._app.leave(), group="leave", exit_on_error=False)
 
+    def open_pictures(self, call_id: str, prompt: str) -> None:
+        """Open images outside; say so when that failed."""
+        self.work(self._open_pictures(call_id, prompt), "pictures")
+
+    async def _open_pictures(self, call_id: str, prompt: str) -> None:
+        if said := await self.backend.open_images(call_id=call_id, prompt=prompt):
+            self.notice("warning", said)
+
     def attach_image(self, path: str = "", pasted: str = "") -> None:
         """Attach an image file, or the image of the clipboard; a file that is none is the text that was `pasted`."""
         self.work(self._attach_image(path, pasted), "attach")

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
-from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 
 from agent_tui.protocol.errors import AgentTuiError, ConfigError
 from agent_tui.protocol.replay import ReplayBlock
@@ -45,6 +44,7 @@ from agent_tui.ui.themes import BUILT_IN, NamedTheme, ThemeShelf, textual_theme
 from agent_tui.ui.transcript.collect import QUIET_S, Collector
 from agent_tui.ui.transcript.view import Transcript
 from agent_tui.ui.widgets.activity import Activity, Banner, QueueView
+from agent_tui.ui.widgets.below import Below
 from agent_tui.ui.widgets.completion import Completion
 from agent_tui.ui.widgets.editor import Editor
 from agent_tui.ui.widgets.prompt import Prompt
@@ -134,7 +134,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     def _make_parts(self) -> None:
         self.transcript = Transcript(self.palette, id="transcript", clock=self.settings.clock)
-        self.below = Static("", id="below", markup=False)
+        self.below = Below(self.keys)
         self.todos = TodoView(self._read_todos)
         self.activity = Activity(self.keys, clock=self.settings.clock)
         self.queue_view = QueueView(self.keys)
@@ -189,7 +189,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Paint, then begin to load the core."""
         self.watch_terminal()
         self._watch_signals()
-        self.watch(self.transcript, "new_messages", self.show_below, init=False)
+        self.watch(self.transcript, "new_messages", self.below.say, init=False)
         for level, text in self._start_notices:
             self.notice(level, text)
         self._hand_over = HandOver(self, self._painted)
@@ -395,6 +395,10 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Show the whole of a result that was cut."""
         self.actions.open_full(event.call_id)
 
+    def on_transcript_open_pictures(self, event: Transcript.OpenPictures) -> None:
+        """Open images in the desktop's program."""
+        self.actions.open_pictures(event.call_id, event.prompt)
+
     def _send_to_terminal(self, sequence: str) -> None:
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
@@ -479,12 +483,6 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.register_theme(painted)
         self.theme = painted.name
         self.transcript.set_palette(theme.palette)
-
-    def show_below(self, count: int) -> None:
-        """Say how many blocks came below what is on screen."""
-        self.below.display = count > 0
-        noun = "message" if count == 1 else "messages"
-        self.below.update(Content(f"↓ {count} new {noun}, {self.keys.hint('global', 'bottom')} goes there"))
 
     def just_focused(self) -> bool:
         """Tell whether the terminal got its focus a moment ago: such a click only wanted the window."""

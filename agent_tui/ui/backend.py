@@ -192,6 +192,10 @@ class Backend(Protocol):
         """
         ...
 
+    async def open_images(self, *, call_id: str, prompt: str) -> str:
+        """Open the images of a call, or of a prompt, in the desktop's program; give a sentence when that failed."""
+        ...
+
     async def new_session(self) -> None: ...
 
     async def resume(self, session_id: str) -> str:

@@ -47,13 +47,17 @@ class Reading:
             dump_outside(self._app, text)
 
     def open_marked(self) -> None:
-        """Open the whole of the marked result, else of the last one that was cut."""
+        """Open the whole or the images of the marked block, else of the last one that was cut or has images."""
         view = self._app.transcript
         marked = view.cursor
-        cut = [at for at, block in enumerate(view.document.blocks) if block.data.is_truncated]
-        if marked is None and cut:
-            marked = cut[-1]
-        if marked is None or not view.document.blocks[marked].data.is_truncated:
+        more = [
+            at
+            for at, block in enumerate(view.document.blocks)
+            if block.data.is_truncated or block.data.images
+        ]
+        if marked is None and more:
+            marked = more[-1]
+        if marked is None or marked not in more:
             self._app.status.show_hint("Nothing of it was cut")
         else:
             view.open_full(marked)

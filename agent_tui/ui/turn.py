@@ -265,7 +265,7 @@ class TurnView:
         if event.origin:
             return
         self._prompt = event.prompt
-        self._transcript.add(ReplayBlock(kind="user", text=event.prompt))
+        self._transcript.add(ReplayBlock(kind="user", text=event.prompt, images=event.images))
 
     def _turn_ended(self, event: TurnFinished | TurnFailed | TurnCancelled) -> None:
         if event.origin:
@@ -302,7 +302,7 @@ def _denied_state(effect: Effect) -> ToolState:
     return "rejected" if effect in ("denied", "pending") else "error"
 
 
-def _body(display: DisplayResult) -> dict[str, str | int | bool]:
+def _body(display: DisplayResult) -> dict[str, str | int | bool | tuple[str, ...]]:
     return {
         "text": display.content,
         "content_type": display.content_type.value,
@@ -314,4 +314,5 @@ def _body(display: DisplayResult) -> dict[str, str | int | bool]:
         "full_lines": display.full_lines,
         "summary": display.summary,
         "starts_open": display.starts_open,
+        "images": display.images,
     }

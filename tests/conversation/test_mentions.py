@@ -1,7 +1,5 @@
 import base64
 import stat
-import struct
-import zlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,20 +17,7 @@ from agent_tui.providers.base import ModelInfo
 from agent_tui.providers.scripted import ScriptedProvider, calls, text, use
 from agent_tui.run.assembly import assemble
 from agent_tui.run.options import RunOptions
-
-
-def png(width: int = 2, height: int = 1) -> bytes:
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    rows = b"".join(b"\0" + b"\1\2\3" * width for _ in range(height))
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zlib.compress(rows))
-        + chunk(b"IEND", b"")
-    )
+from tests.support.small_png import png
 
 
 @dataclass
@@ -168,7 +153,8 @@ async def test_an_image_goes_to_the_model_as_an_image(opened: Open, tmp_path: Pa
 
     assert name == "img:1.png"
     images = [block for block in message.content if isinstance(block, ImageBlock)]
-    assert images == [ImageBlock(media_type="image/png", data=base64.b64encode(png()).decode())]
+    label = f"PNG, 2x1 pixels, {len(png())} bytes, @img:1.png"
+    assert images == [ImageBlock(media_type="image/png", data=base64.b64encode(png()).decode(), label=label)]
 
 
 async def test_a_model_without_eyes_is_said_to_have_none(opened: Open, tmp_path: Path) -> None:

@@ -274,6 +274,10 @@ class FakeBackend:
             raise AgentTuiError(self.image_problem)
         return "img:1.png"
 
+    async def open_images(self, *, call_id: str, prompt: str) -> str:
+        self.calls.append(f"open_images {call_id or prompt}")
+        return self.image_problem
+
     async def new_session(self) -> None:
         self.calls.append("new_session")
         self.blocks = []

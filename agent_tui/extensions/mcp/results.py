@@ -14,7 +14,7 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.context import ToolContext
-from agent_tui.toolkit.images import IMAGE_HEAD_BYTES, recognise
+from agent_tui.toolkit.images import IMAGE_HEAD_BYTES, image_label, recognise
 from agent_tui.toolkit.output import log_path
 from agent_tui.toolkit.text import CAPPED_BY_TOOL, count
 
@@ -100,7 +100,11 @@ def _checked_image(data: str, claimed: str) -> tuple[str, ImageBlock | None]:
     found = recognise(raw[:IMAGE_HEAD_BYTES])
     if found is None:
         return f"{claimed}, {len(raw):,} bytes that are no PNG, JPEG, GIF or WebP", None
-    return "", ImageBlock(media_type=found.media_type, data=base64.b64encode(raw).decode("ascii"))
+    return "", ImageBlock(
+        media_type=found.media_type,
+        data=base64.b64encode(raw).decode("ascii"),
+        label=image_label(found, len(raw)),
+    )
 
 
 def tool_result(answer: JsonObject, ctx: ToolContext, *, facts: JsonObject) -> ToolResult:

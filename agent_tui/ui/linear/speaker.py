@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent_tui.protocol.display import DisplayResult
 from agent_tui.protocol.events import (
     ApprovalDecided,
@@ -89,6 +91,7 @@ class Speaker:
                 if event.prompt != self._typed:
                     self._lines.say(f"You: {event.prompt}")
                 self._typed = ""
+                self._say_images(event.images)
                 self._lines.say("Working.")
             case Retrying():
                 self._lines.say(
@@ -173,6 +176,11 @@ class Speaker:
                 self._lines.say(f"{word} of tool {number}:{summary}")
                 if shown := shown_lines(event.display, number):
                     self._lines.say(shown)
+                self._say_images(event.display.images)
+
+    def _say_images(self, images: Sequence[str]) -> None:
+        for image in images:
+            self._lines.say(f"Image: {image}")
 
 
 _LEVELS = {"info": "Note", "warning": "Warning", "error": "Error"}
@@ -198,7 +206,7 @@ def block_text(block: ReplayBlock) -> str:
     """Write a block of an earlier conversation with its label."""
     match block.kind:
         case "user":
-            return f"You: {block.text}"
+            return "\n".join([f"You: {block.text}", *(f"Image: {image}" for image in block.images)])
         case "assistant":
             return f"Assistant:\n{block.text}"
         case "thinking":

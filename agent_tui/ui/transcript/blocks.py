@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_tui.protocol.replay import BlockKind, ReplayBlock
@@ -9,6 +10,7 @@ from agent_tui.ui.render.inks import Inks
 
 COLLAPSIBLE: frozenset[BlockKind] = frozenset({"tool", "thinking"})
 LIVE_ROWS = 6
+MAX_PICTURES = 10
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,12 @@ def estimate(block: Block, width: int) -> int:
     """Guess the height of a block without its gap, from the size of its text; at least 1."""
     data = block.data
     if block.collapsible and not block.open:
-        return 1
+        return 1 + picture_lines(data.images)
     size = len(data.text)
-    rows = data.text.count("\n", 0, 20_000) + 1 + size // max(20, width + 20)
+    rows = data.text.count("\n", 0, 20_000) + 1 + size // max(20, width + 20) + picture_lines(data.images)
     return rows + 2 if data.kind in ("tool", "user") else rows
+
+
+def picture_lines(labels: Sequence[str]) -> int:
+    """Count the rows that stand for images."""
+    return min(len(labels), MAX_PICTURES)

@@ -11,6 +11,7 @@ from agent_tui.ui.render.rows import Body, Row, RowList, expand_tabs, wrap_runs
 from agent_tui.ui.render.safe import clean
 from agent_tui.ui.transcript.blocks import Block, Look
 from agent_tui.ui.transcript.panel import thinking_panel, tool_panel
+from agent_tui.ui.transcript.pictures import picture_rows
 
 
 def compose(block: Block, look: Look) -> Body:
@@ -21,7 +22,8 @@ def compose(block: Block, look: Look) -> Body:
     match data.kind:
         case "user":
             fill = look.inks("", look.inks.palette.user_bg)
-            return RowList(plain_rows(clean(data.text), look.inks.text, look.width - 1, fill))
+            rows = plain_rows(clean(data.text), look.inks.text, look.width - 1, fill)
+            return RowList([*rows, *(row._replace(fill=fill) for row in picture_rows(data.images, look))])
         case "assistant":
             return RowList(render(clean(data.text), look.width, look.inks))
         case "thinking":

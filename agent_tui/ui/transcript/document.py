@@ -14,6 +14,7 @@ from agent_tui.ui.transcript.cache import Bounded
 from agent_tui.ui.transcript.compose import compose
 from agent_tui.ui.transcript.heights import Heights
 from agent_tui.ui.transcript.panel import Panel, tool_head
+from agent_tui.ui.transcript.pictures import is_picture
 from agent_tui.ui.transcript.stream import Stream, make_stream
 
 BODY_ROWS = 6_000
@@ -118,6 +119,11 @@ class Document:
         """Say whether a row offers to open the whole of a cut result."""
         block = self.blocks[index]
         return block.open and block.data.is_truncated and inside == self.body(index).height - 2
+
+    def is_picture(self, index: int, inside: int) -> bool:
+        """Say whether a row stands for an image."""
+        block = self.blocks[index]
+        return bool(block.data.images) and is_picture(block, inside, self.body(index).height)
 
     def start_stream(self, kind: BlockKind) -> int:
         """Put a block at the end that will be written bit by bit."""

@@ -10,6 +10,7 @@ from agent_tui.ui.render.content import content_body
 from agent_tui.ui.render.rows import Body, Row, RowList, cells, expand_tabs, fit, wrap_runs
 from agent_tui.ui.render.safe import clean, clean_line
 from agent_tui.ui.transcript.blocks import LIVE_ROWS, Block, Look
+from agent_tui.ui.transcript.pictures import picture_rows
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "rejected": "⊘", "interrupted": "⊘"}
@@ -47,13 +48,14 @@ def tool_panel(block: Block, look: Look) -> Body:
     inks, data = look.inks, block.data
     border = border_of(look)
     head = tool_head(block, look)
+    pictures = picture_rows(data.images, look, [border])
     if not block.open:
         live = live_rows(block, look, border) if data.state == "running" else ()
-        return Panel(head, None, border, live)
+        return Panel(head, None, border, [*live, *pictures])
     text = data.text or block.live
     if not text:
         note = "running" if data.state == "running" else "waiting" if data.state == "waiting" else "no output"
-        return Panel(head, None, border, [_note(border, f"({note})", look), AFTER])
+        return Panel(head, None, border, [_note(border, f"({note})", look), *pictures, AFTER])
     body = content_body(
         text,
         data.content_type if data.text else "terminal",
@@ -65,7 +67,7 @@ def tool_panel(block: Block, look: Look) -> Body:
         is_truncated=data.is_truncated,
     )
     foot = [open_all(border, data.full_length, look)] if data.is_truncated else []
-    return Panel(head, body, border, [*foot, AFTER])
+    return Panel(head, body, border, [*pictures, *foot, AFTER])
 
 
 def border_of(look: Look) -> Segment:

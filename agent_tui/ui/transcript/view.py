@@ -42,6 +42,14 @@ class Transcript(Writing, can_focus=False):
         def control(self) -> Transcript:
             return self.transcript
 
+    class OpenPictures(Message):
+        """The person wants to see the images of a call, or of a prompt when `call_id` is ""."""
+
+        def __init__(self, call_id: str, prompt: str) -> None:
+            super().__init__()
+            self.call_id = call_id
+            self.prompt = prompt
+
     class LinkClicked(Message):
         """The person clicked a link. `url` passed `safe_url`."""
 
@@ -93,10 +101,18 @@ class Transcript(Writing, can_focus=False):
         self._grown()
 
     def open_full(self, index: int) -> None:
-        """Ask for the whole of a result that was cut; nothing happens when it was not."""
+        """Ask for the whole of a result that was cut, else for the images of a block; else nothing happens."""
         data = self.document.blocks[index].data
         if data.is_truncated:
             self.post_message(self.OpenFull(self, data.call_id))
+        else:
+            self.open_pictures(index)
+
+    def open_pictures(self, index: int) -> None:
+        """Ask for the images of a block, if it has any."""
+        data = self.document.blocks[index].data
+        if data.images:
+            self.post_message(self.OpenPictures(data.call_id, data.text if data.kind == "user" else ""))
 
     def move_cursor(self, step: int) -> int | None:
         """Move the block cursor to the next block (step 1) or the one before (-1) and show it; gives its index."""
@@ -238,5 +254,7 @@ class Transcript(Writing, can_focus=False):
             self.post_message(self.LinkClicked(url))
         elif block.collapsible and inside == 0:
             self.toggle(index)
+        elif self.document.is_picture(index, inside):
+            self.open_pictures(index)
         elif self.document.is_open_all(index, inside):
             self.open_full(index)
