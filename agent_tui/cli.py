@@ -50,6 +50,12 @@ def guarded(run: Callable[[], int]) -> int:
         # The reader of a pipe left; point stdout elsewhere so that the interpreter's last flush is silent.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except Exception as error:  # a fault of ours: one sentence for the person, the traceback for the log
+        from agent_tui.config.paths import user_paths
+        from agent_tui.ui.crash import write_crash
+
+        print(write_crash(user_paths().log, error), file=sys.stderr)
+        return FAILED
 
 
 def _say(text: str, code: int) -> int:

@@ -73,7 +73,10 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         load_core, settings=settings, initial_prompt=first, drawn=drawn, driver=_driver(shown_by_browser)
     )
     forget_browser()
-    code = app.run(mouse=not options.no_mouse and preferences.configured("mouse") is not False)
+    from agent_tui.run.log_file import logging_to
+
+    with logging_to(paths.log):
+        code = app.run(mouse=not options.no_mouse and preferences.configured("mouse") is not False)
     farewell = app.farewell()
     if farewell and not shown_by_browser:
         print(farewell)
@@ -93,6 +96,7 @@ def run_lines(options: "RunOptions", workspace: Path, *, greeting: str = "") -> 
     """Run the program as plain lines and give the exit code."""
     import asyncio
 
+    from agent_tui.run.log_file import logging_to
     from agent_tui.ui.linear.program import LinearProgram, run_linear
 
     async def load_core() -> "Core":
@@ -100,9 +104,11 @@ def run_lines(options: "RunOptions", workspace: Path, *, greeting: str = "") -> 
         return await assemble(options, workspace, with_screen=True)
 
     first = "/sessions" if options.resume == PICK else options.prompt
-    return run_linear(
-        lambda: LinearProgram(load_core, crash_log=user_paths().log, initial_prompt=first, greeting=greeting)
-    )
+    log = user_paths().log
+    with logging_to(log):
+        return run_linear(
+            lambda: LinearProgram(load_core, crash_log=log, initial_prompt=first, greeting=greeting)
+        )
 
 
 def _import_assemble() -> "Callable[..., Awaitable[Core]]":
@@ -119,6 +125,7 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
     from agent_tui.headless.output import Output, OutputFormat
     from agent_tui.headless.print_mode import run_print
     from agent_tui.protocol.errors import UsageError
+    from agent_tui.run.log_file import logging_to
 
     prompt = "\n\n".join(part for part in (options.prompt.strip(), piped.strip()) if part)
     streams = options.input_format == "stream-json"
@@ -164,7 +171,8 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
             output.say(reason)
         return int(code)
 
-    return asyncio.run(run())
+    with logging_to(user_paths().log):
+        return asyncio.run(run())
 
 
 def _approver(options: "RunOptions", workspace: Path, *, say: Callable[[str], None]) -> "Approver":
@@ -211,6 +219,7 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
     from agent_tui.headless.tool_command import KeyboardApprover, list_tools, parse_batch, run_calls
     from agent_tui.protocol.errors import UsageError
     from agent_tui.protocol.tools import ToolCall
+    from agent_tui.run.log_file import logging_to
     from agent_tui.run.options import RunOptions
 
     if list_all:
@@ -244,7 +253,8 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
                     raise UsageError(f"no tool named {call.name!r}; 'agent-tui tool --list' lists them")
             return int(await run_calls(rounds, approver, calls, out=sys.stdout))
 
-    return asyncio.run(run())
+    with logging_to(user_paths().log):
+        return asyncio.run(run())
 
 
 def _checked_object(text: str) -> str:
