@@ -54,7 +54,8 @@ def fenced(text: str, *, max_lines: int = 20, language: str = "", tail: bool = F
 
 def refused(answer: Answered, *, what: str) -> str:
     """Say that a call was denied or failed, in the words that came back."""
-    return f"{what} did not work out. The answer was:\n\n{fenced(answer.output)}"
+    said = "was not allowed" if answer.denied else "did not work out"
+    return f"{what} {said}. The answer was:\n\n{fenced(answer.output)}"
 
 
 def _longest_run(text: str) -> int:

@@ -68,6 +68,9 @@ def _report(turn: Turn) -> str:
 
 def _line(done: Answered) -> str:
     target = done.argument("file_path") or done.argument("command") or done.argument("pattern")
+    if done.by_person:
+        words = f", with the words {say.code(done.persons_words)}" if done.persons_words else ""
+        return f"* {done.call.name} {say.code(target)}: denied by you{words}"
     state = "done" if done.ok else "not done"
     return f"* {done.call.name} {say.code(target)}: {state} - {say.code(_cut(done.first_line))}"
 

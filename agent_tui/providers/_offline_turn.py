@@ -15,6 +15,7 @@ from agent_tui.protocol.messages import (
     UserMessage,
 )
 
+_DENIALS = ("Denied by ", "Denied: ", "Not allowed: ", "Blocked by a hook: ")
 _NUMBERED = re.compile(r"^\s*\d+\t(.*)$")
 
 
@@ -29,6 +30,21 @@ class Answered:
     def ok(self) -> bool:
         """Whether the tool ran and did not fail."""
         return self.result is not None and not self.result.is_error
+
+    @property
+    def denied(self) -> bool:
+        """Whether a person, a rule or a hook said no."""
+        return not self.ok and self.output.startswith(_DENIALS)
+
+    @property
+    def by_person(self) -> bool:
+        """Whether a person denied the call."""
+        return not self.ok and self.output.startswith("Denied by the user.")
+
+    @property
+    def persons_words(self) -> str:
+        """What the person said with a denial; "" when nothing."""
+        return self.output.partition("\nThe user says: ")[2].strip() if self.by_person else ""
 
     @property
     def output(self) -> str:

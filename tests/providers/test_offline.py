@@ -3,6 +3,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from agent_tui.executor.answers import denied
+from agent_tui.headless.approver import REFUSAL
 from agent_tui.protocol.messages import (
     AssistantMessage,
     TextBlock,
@@ -11,6 +13,7 @@ from agent_tui.protocol.messages import (
     ToolUseBlock,
     UserMessage,
 )
+from agent_tui.protocol.permissions import Verdict
 from agent_tui.protocol.tools import ToolSpec
 from agent_tui.providers.base import Completed, ProviderRequest, TextPiece, ThinkingPiece
 from agent_tui.providers.offline import OfflineProvider
@@ -236,6 +239,33 @@ async def test_a_tour_that_was_denied_claims_nothing() -> None:
     assert "neighbours" not in said(final)
     assert "rm -r .agent-tour`" not in said(final)
     assert "nothing to edit" in said(final)
+
+
+async def test_a_tour_repeats_what_the_person_said_with_a_denial() -> None:
+    plain = denied(Verdict(call_id="c"), [])
+    with_words = denied(Verdict(call_id="c", feedback="not yet"), [])
+
+    _, final = await converse("tour", [[(False, plain), (False, with_words), *[(False, plain)] * 4]])
+
+    assert said(final).count("denied by you") == 6
+    assert "denied by you, with the words `not yet`" in said(final)
+    assert "Do not try the same call again" not in said(final)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        denied(Verdict(call_id="c"), []),
+        denied(Verdict(call_id="c", unasked=True, feedback=REFUSAL), []),
+        denied(None, []),
+        "Blocked by a hook: not here",
+    ],
+)
+async def test_a_denied_command_was_not_allowed_rather_than_tried(answer: str) -> None:
+    _, final = await converse("run rm x", [[(False, answer)]])
+
+    assert "was not allowed" in said(final)
+    assert "did not work out" not in said(final)
 
 
 async def test_a_later_tour_takes_other_names() -> None:
