@@ -1,6 +1,7 @@
 """What a prompt points at with `@`: files, their lines, folders, kept images, resources of MCP servers go along."""
 
 import asyncio
+import base64
 import json
 import re
 import secrets
@@ -14,10 +15,15 @@ from agent_tui.executor.prepare import MakeContext
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError, ToolError
-from agent_tui.protocol.messages import TextBlock, UserBlock
+from agent_tui.protocol.messages import DocumentBlock, TextBlock, UserBlock
+from agent_tui.toolkit import paths
+from agent_tui.toolkit.context import ToolContext
+from agent_tui.toolkit.files import load
 from agent_tui.toolkit.source import ToolSource
 
 MAX_MENTIONS = 20
+PDF_LIMIT_BYTES = 10_000_000
+_PDF_MARK = b"%PDF-"
 _MENTION = re.compile(
     r'(?<!\S)@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"#]+))(?:#(?P<first>\d+)(?:-(?P<last>\d+))?)?'
 )
@@ -64,6 +70,7 @@ class Attachments:
         *,
         workspace: Path,
         images: KeptImages,
+        reads_pdfs: Callable[[], bool],
         warn: Callable[[str], Awaitable[None]],
         resource: Callable[[str], Awaitable[str | None]],
     ) -> None:
@@ -73,6 +80,7 @@ class Attachments:
         self._policy = policy
         self._workspace = workspace
         self._images = images
+        self._reads_pdfs = reads_pdfs
         self._warn = warn
 
     async def __call__(self, text: str) -> Sequence[UserBlock]:
@@ -102,6 +110,8 @@ class Attachments:
         if kind == "folder":
             return await self._call("list", {"path": path}, mention)
         arguments: JsonObject = {"file_path": path}
+        if not mention.first and self._reads_pdfs() and await asyncio.to_thread(self._is_pdf, path):
+            return await self._document(arguments, mention)
         if mention.first:
             arguments |= {"offset": mention.first, "limit": mention.last - mention.first + 1}
         return await self._call("read", arguments, mention)
@@ -119,11 +129,40 @@ class Attachments:
                 continue
         return given, ""
 
+    def _is_pdf(self, given: str) -> bool:
+        path = self._workspace / Path(given).expanduser()
+        with path.open("rb") as file:
+            return file.read(len(_PDF_MARK)) == _PDF_MARK and path.stat().st_size <= PDF_LIMIT_BYTES
+
+    async def _document(self, arguments: JsonObject, mention: Mention) -> Sequence[UserBlock]:
+        """Give the PDF itself: with its pictures and tables it says more than its text."""
+        given = json.dumps(arguments)
+        ctx = self._context()
+        self._check("read", given, ctx)
+        target = paths.resolve(str(arguments["file_path"]), ctx)
+        base = await asyncio.to_thread(load, target, limit_bytes=PDF_LIMIT_BYTES)
+        if base is None:
+            raise ToolError("it is gone.")
+        data = await asyncio.to_thread(lambda: base64.b64encode(base.data).decode("ascii"))
+        said = TextBlock(text=note(f"The person attached the document {mention.shown}:"))
+        return [said, DocumentBlock(data=data, title=Path(mention.path).name)]
+
     async def _call(self, tool: str, arguments: JsonObject, mention: Mention) -> Sequence[UserBlock]:
         if not self._tools.owns(tool):
             return []
         given = json.dumps(arguments)
-        ctx = self._make_context(f"mention-{secrets.token_hex(4)}", "")
+        ctx = self._context()
+        self._check(tool, given, ctx)
+        result = await self._tools.execute(tool, given, ctx)
+        if result.is_error:
+            raise ToolError(result.output)
+        return [_told(mention, result.output), *result.images]
+
+    def _context(self) -> ToolContext:
+        return self._make_context(f"mention-{secrets.token_hex(4)}", "")
+
+    def _check(self, tool: str, given: str, ctx: ToolContext) -> None:
+        """Raise ToolError unless the rules let it be read unasked."""
         review = self._policy.review(
             tool=tool,
             permissions=self._tools.permissions(tool, given, ctx),
@@ -135,10 +174,6 @@ class Attachments:
             raise ToolError(review.denial)
         if review.asking:
             raise ToolError("reading it needs your approval, and the model asks when it reads it itself.")
-        result = await self._tools.execute(tool, given, ctx)
-        if result.is_error:
-            raise ToolError(result.output)
-        return [_told(mention, result.output), *result.images]
 
 
 def _told(mention: Mention, text: str) -> TextBlock:

@@ -125,5 +125,9 @@ class AssistantMessage(Data):
     stop_reason: StopReason = "end_turn"
     usage: TokenUsage = TokenUsage()
 
+    def model_post_init(self, _context: object, /) -> None:
+        """Forget which fields were named: nobody asks, and these sets are a sixth of what a long session adds."""
+        self.__pydantic_fields_set__.clear()
+
 
 Message = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]

@@ -85,6 +85,7 @@ class ModelInfo:
     cache_read_usd_per_mtok: float | None = None
     cache_write_usd_per_mtok: float | None = None
     sees_images: bool = False
+    reads_pdfs: bool = False
     thinks: bool = False
     long_prompt_from_tokens: int | None = None
     long_prompt_input_factor: float = 1.0

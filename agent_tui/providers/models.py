@@ -44,6 +44,7 @@ class ModelRow(BaseModel):
     cache_write_usd_per_mtok: Annotated[float, Field(ge=0)] | None = None
     long_prompt: LongPrompt | None = None
     sees_images: bool = False
+    reads_pdfs: bool = False
     thinking: Thinking = "none"
     efforts: tuple[str, ...] = ()
     api: Api = "chat"
@@ -144,6 +145,7 @@ def _facts(row: ModelRow, model: str) -> ModelFacts:
         cache_read_usd_per_mtok=row.cache_read_usd_per_mtok,
         cache_write_usd_per_mtok=row.cache_write_usd_per_mtok,
         sees_images=row.sees_images,
+        reads_pdfs=row.reads_pdfs,
         thinks=row.thinking != "none",
     )
     if row.long_prompt is not None:

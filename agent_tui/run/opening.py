@@ -144,6 +144,7 @@ class SessionBuilder:
                 self._policy,
                 workspace=ground.workspace,
                 images=KeptImages(lambda: record.data_dir),
+                reads_pdfs=lambda: world.agent is not None and world.agent.provider.info.reads_pdfs,
                 warn=desk.warn,
                 resource=self._resource,
             ),

@@ -12,11 +12,12 @@ from agent_tui.conversation.images import LIMIT_BYTES, KeptImages
 from agent_tui.conversation.mentions import Mention, mentions
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.events import Event, Notice
-from agent_tui.protocol.messages import ImageBlock, TextBlock, UserMessage
+from agent_tui.protocol.messages import DocumentBlock, ImageBlock, TextBlock, UserMessage
 from agent_tui.providers.base import ModelInfo
 from agent_tui.providers.scripted import ScriptedProvider, calls, text, use
 from agent_tui.run.assembly import assemble
 from agent_tui.run.options import RunOptions
+from tests.support.small_pdf import pdf
 from tests.support.small_png import png
 
 
@@ -132,6 +133,45 @@ async def test_a_word_that_is_no_path_is_text(opened: Open) -> None:
 
     assert texts(message)[-1] == "use @property here, @nothing.txt too"
     assert opened.notices == []
+
+
+def reads_pdfs(opened: Open) -> None:
+    info = ModelInfo(name="reader", reads_pdfs=True)
+    opened.core.agent.provider = opened.provider = ScriptedProvider([text("seen")], info=info)
+
+
+async def test_a_mentioned_pdf_goes_along_itself_where_the_model_reads_them(opened: Open) -> None:
+    data = pdf("a page")
+    (opened.project / "paper.pdf").write_bytes(data)
+    reads_pdfs(opened)
+
+    said = await opened.say("What does @paper.pdf say?")
+
+    assert [block for block in said.content if isinstance(block, DocumentBlock)] == [
+        DocumentBlock(data=base64.b64encode(data).decode(), title="paper.pdf")
+    ]
+
+
+async def test_a_mentioned_pdf_is_text_for_other_models_and_for_a_range(opened: Open) -> None:
+    (opened.project / "paper.pdf").write_bytes(pdf("a page", "another"))
+
+    said = await opened.say("What does @paper.pdf say?")
+    reads_pdfs(opened)
+    of_range = await opened.say("And @paper.pdf#1-2 ?")
+
+    for message, words in ((said, "another"), (of_range, "a page")):
+        assert not any(isinstance(block, DocumentBlock) for block in message.content)
+        assert any(words in block.text for block in message.content if isinstance(block, TextBlock))
+
+
+async def test_a_pdf_that_a_rule_would_ask_about_is_not_attached(opened: Open, tmp_path: Path) -> None:
+    (tmp_path / "outside.pdf").write_bytes(pdf("secret"))
+    reads_pdfs(opened)
+
+    said = await opened.say(f"Look at @{tmp_path / 'outside.pdf'}")
+
+    assert not any(isinstance(block, DocumentBlock) for block in said.content)
+    assert any("reading it needs your approval" in notice for notice in opened.notices)
 
 
 async def test_a_mention_in_a_message_typed_meanwhile_is_attached(opened: Open) -> None:
