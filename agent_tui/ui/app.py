@@ -19,6 +19,7 @@ from textual.widgets import TextArea
 
 from agent_tui.protocol.errors import AgentTuiError, ConfigError
 from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.ui.ahead import load_ahead
 from agent_tui.ui.commands.registry import Command, Level, Registry
 from agent_tui.ui.crash import write_crash
 from agent_tui.ui.driver import TurnDriver
@@ -37,7 +38,6 @@ from agent_tui.ui.progress import Progress
 from agent_tui.ui.render.rowdiff import RowDiffApp
 from agent_tui.ui.render.safe import install
 from agent_tui.ui.render.uncoloured import without_greys
-from agent_tui.ui.render.warm import warm
 from agent_tui.ui.settings import UiSettings
 from agent_tui.ui.terminal_driver import TakesOver, TerminalDriver
 from agent_tui.ui.themes import BUILT_IN, NamedTheme, ThemeShelf, textual_theme
@@ -239,7 +239,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self._link.backend.warm_up()
         if not self._warming:
             self._warming = True
-            self.run_worker(lambda: asyncio.to_thread(warm), group="warm", exit_on_error=False)
+            self.run_worker(lambda: asyncio.to_thread(load_ahead), group="warm", exit_on_error=False)
 
     def _own_blocks(self) -> list[ReplayBlock]:
         return [ReplayBlock(kind="notice", text=text) for _, text in self._start_notices]

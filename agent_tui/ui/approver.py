@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent_tui.protocol.permissions import PermissionRequest, Verdict
-from agent_tui.ui.screens.approval.round import Round
-from agent_tui.ui.screens.approval.screen import ApprovalScreen
+
+if TYPE_CHECKING:
+    from agent_tui.ui.screens.approval.round import Round
+    from agent_tui.ui.screens.approval.screen import ApprovalScreen
 
 
 class ApprovalHost(Protocol):

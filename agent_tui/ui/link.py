@@ -12,16 +12,14 @@ from agent_tui.protocol.events import ApprovalRequested, Event
 from agent_tui.ui.approver import ScreenApprover
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.room import Room
-from agent_tui.ui.screens.approval.grouping import Grouper
-from agent_tui.ui.screens.approval.round import Round
-from agent_tui.ui.screens.approval.screen import ApprovalScreen
-from agent_tui.ui.screens.question import QuestionScreen
 from agent_tui.ui.turn import TurnView
 
 if TYPE_CHECKING:
     from agent_tui.toolkit.context import Question
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.backend import Backend
+    from agent_tui.ui.screens.approval.round import Round
+    from agent_tui.ui.screens.approval.screen import ApprovalScreen
 
 
 BREATH_S = 0.002
@@ -55,6 +53,8 @@ class Link:
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[Sequence[str]] | None:
         """Ask the person; None when declined, also when the screen is gone."""
+        from agent_tui.ui.screens.question import QuestionScreen  # loaded ahead by `ui.ahead`
+
         answer: asyncio.Future[list[list[str]] | None] = asyncio.get_running_loop().create_future()
 
         def answered(result: list[list[str]] | None) -> None:
@@ -79,10 +79,15 @@ class Link:
 
     def make_round(self) -> Round:
         """Give an empty round that uses the program's clock."""
+        from agent_tui.ui.screens.approval.grouping import Grouper
+        from agent_tui.ui.screens.approval.round import Round
+
         return Round(Grouper(self.backend.workspace, Path.home()), self._app.settings.clock)
 
     def make_approval(self, round_: Round) -> ApprovalScreen:
         """Give a screen for a round."""
+        from agent_tui.ui.screens.approval.screen import ApprovalScreen  # 30 ms, loaded ahead by `ui.ahead`
+
         settings = self._app.settings
         return ApprovalScreen(self._app.keys, round_, self, clock=settings.clock, grace_s=settings.grace_s)
 

@@ -1,0 +1,17 @@
+"""Imports what the first answer and its questions need, for a thread once the person begins to type."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from agent_tui.ui.render.warm import warm
+
+_DIALOGS = ("agent_tui.ui.screens.approval.screen", "agent_tui.ui.screens.question")
+"""40 ms of CPU together; whoever opens them imports them then."""
+
+
+def load_ahead() -> None:
+    """Import the parsers of a reply, then the dialogs that an answer may open."""
+    warm()
+    for name in _DIALOGS:
+        import_module(name)
