@@ -110,8 +110,8 @@ class PersonsKeeping:
         return await asyncio.to_thread(self._keys)
 
     def _keys(self) -> list[KeyView]:
+        from agent_tui.providers.kept_keys import key_names
         from agent_tui.providers.keys import find_key  # only /login needs these
-        from agent_tui.subcommands.auth import key_names
 
         views: list[KeyView] = []
         for name, variables in key_names().items():
@@ -120,14 +120,14 @@ class PersonsKeeping:
         return views
 
     async def store_key(self, provider: str, key: str) -> str:
-        from agent_tui.subcommands.auth import set_key
+        from agent_tui.providers.kept_keys import set_key
 
         said = await self._told(partial(set_key, provider, key, key_file=self._key_file))
         more = await self.key_stored(provider) if self.key_stored is not None else ""
         return f"{said} {more}".strip()
 
     async def forget_key(self, provider: str) -> str:
-        from agent_tui.subcommands.auth import forget_key
+        from agent_tui.providers.kept_keys import forget_key
 
         return await self._told(partial(forget_key, provider, key_file=self._key_file))
 

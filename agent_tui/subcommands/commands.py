@@ -109,18 +109,19 @@ def auth() -> None:
 @click.option("--no-keyring", is_flag=True, help="Use the 0600 file also when there is a keyring.")
 def auth_set(provider: str, no_keyring: bool) -> int:
     """Store a key."""
-    from agent_tui.subcommands import auth as keys
+    from agent_tui.providers import kept_keys as keys
+    from agent_tui.subcommands.auth import read_key
 
     keys.refuse_inside()
     keys.checked_provider(provider)
-    click.echo(keys.set_key(provider, keys.read_key(), key_file=_key_file(), use_keyring=not no_keyring))
+    click.echo(keys.set_key(provider, read_key(), key_file=_key_file(), use_keyring=not no_keyring))
     return 0
 
 
 @auth.command("status", help="Say for each provider where its key comes from; never the key.")
 def auth_status() -> int:
     """List where keys come from."""
-    from agent_tui.subcommands import auth as keys
+    from agent_tui.providers import kept_keys as keys
 
     for line in keys.status_lines(os.environ, key_file=_key_file()):
         click.echo(line)
@@ -131,7 +132,7 @@ def auth_status() -> int:
 @click.argument("provider")
 def auth_remove(provider: str) -> int:
     """Forget a key."""
-    from agent_tui.subcommands import auth as keys
+    from agent_tui.providers import kept_keys as keys
 
     click.echo(keys.forget_key(provider, key_file=_key_file()))
     return 0

@@ -4,10 +4,10 @@ from pathlib import Path
 from agent_tui.config.load import Layer, load
 from agent_tui.config.paths import user_paths
 from agent_tui.providers.connect import PROVIDERS, connect
+from agent_tui.providers.kept_keys import key_names
 from agent_tui.providers.profiles import PROFILES
 from agent_tui.providers.retry import RetryPolicy
 from agent_tui.run.models import provider_spec
-from agent_tui.subcommands.auth import key_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.errors import UsageError
+from agent_tui.providers.kept_keys import cleaned_key, forget_key, key_names, set_key, status_lines
 from agent_tui.providers.keys import read_key_file
-from agent_tui.subcommands.auth import cleaned_key, forget_key, key_names, set_key, status_lines
 
 
 def test_a_key_is_kept_in_a_file_only_its_owner_reads(tmp_path: Path) -> None:
