@@ -244,7 +244,7 @@ def test_everything_that_would_run_or_apply_is_listed(workspace: Path, home: Pat
     assert not any("permissions.deny" in name or name == "text" for _, name, _ in found)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, "\xff"])
+@pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, "\xff"], ids=["cut", "list", "deep", "no utf-8"])
 def test_settings_that_cannot_be_read_are_listed_as_such(workspace: Path, home: Path, text: str) -> None:
     put(workspace, ".claude/settings.json", text)
 
