@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.run.in_browser import in_browser
-from agent_tui.run.options import PICK, RunOptions
+from agent_tui.run.options import EVERYTHING, PICK, RunOptions
 from agent_tui.ui.instant import NO_SCREEN
 from agent_tui.ui.opening import asks_for_lines
 
@@ -79,6 +79,8 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
         arguments = _resume_flags(arguments[1:])
     elif name in ("exec", "run"):  # what other agents call -p
         arguments = ["--print", *arguments[1:]]
+    # its value is joined by "=" only: the word behind it is the prompt
+    arguments = [f"--debug={EVERYTHING}" if word == "--debug" else word for word in arguments]
     import click
 
     from agent_tui.subcommands.commands import COMMANDS, run_subcommand
@@ -155,11 +157,17 @@ def _check_answer_flags(options: RunOptions) -> None:
     streams = options.input_format == "stream-json"
     if streams and (not options.print_mode or options.output_format != "stream-json"):
         raise _usage("--input-format stream-json needs -p and --output-format stream-json")
-    if options.permission_command and not options.print_mode:
-        raise _usage("--permission-command needs -p")
-    ways = [streams, bool(options.permission_command), options.on_approval == "defer"]
-    if sum(ways) > 1:
-        raise _usage("choose one of --input-format stream-json, --permission-command and --on-approval defer")
+    ways = {
+        "--input-format stream-json": streams,
+        "--permission-command": bool(options.permission_command),
+        "--permission-prompt-tool": bool(options.permission_prompt_tool),
+        "--on-approval defer": options.on_approval == "defer",
+    }
+    chosen = [flag for flag, on in ways.items() if on]
+    if len(chosen) > 1:
+        raise _usage(f"choose one of {' and '.join(chosen)}: each answers approvals")
+    if chosen and chosen[0].startswith("--permission") and not options.print_mode:
+        raise _usage(f"{chosen[0]} needs -p")
 
 
 def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
@@ -167,6 +175,10 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     _check_answer_flags(options)
     _check_for_a_mistyped_subcommand(options)
     workspace = options.enter_directory()
+    if options.debug or options.debug_file is not None:
+        from agent_tui.run.debug_log import begin_debug_log
+
+        begin_debug_log(options)
     if not options.print_mode and (options.json_schema or options.output_last_message is not None):
         raise _usage("--json-schema and --output-last-message need -p PROMPT")
     if options.print_mode:
@@ -181,7 +193,7 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise _usage("no terminal here; use -p PROMPT for a run without a screen")
     term = os.environ.get("TERM", "")
-    if options.screen_reader or asks_for_lines(os.environ) or term in NO_SCREEN:
+    if options.screen_reader or options.no_alt_screen or asks_for_lines(os.environ) or term in NO_SCREEN:
         from agent_tui.wiring import run_lines
 
         if drawn is not None:

@@ -51,7 +51,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         return core
 
     paths = user_paths()
-    preferences = Preferences(paths)
+    preferences = Preferences(paths, profile=options.profile, counts="user" in options.counted.sources)
     notify = preferences.configured("notify")
     row_diff, progress = preferences.configured("row_diff"), preferences.configured("progress")
     settings = UiSettings(

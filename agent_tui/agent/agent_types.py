@@ -41,11 +41,12 @@ BUILT_IN = (GENERAL, EXPLORE)
 def tools_of(kind: AgentType, tools: CompositeSource) -> CompositeSource:
     """Give the tools a kind of sub-agent has, out of those of its main agent."""
     return tools.subset(
-        [spec.name for spec in tools.specs() if spec.name not in NOT_INSIDE and _fits(kind, spec.name, tools)]
+        [spec.name for spec in tools.specs() if spec.name not in NOT_INSIDE and fits(kind, spec.name, tools)]
     )
 
 
-def _fits(kind: AgentType, name: str, tools: CompositeSource) -> bool:
+def fits(kind: AgentType, name: str, tools: CompositeSource) -> bool:
+    """Tell whether a kind of agent has the tool `name`."""
     if kind.tools is not None and name not in kind.tools:
         return False
     return (

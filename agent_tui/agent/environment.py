@@ -33,12 +33,14 @@ class Surroundings:
         sandbox: Sandbox | None = None,
         trusted: bool = False,
         user_files: Sequence[Path] = (),
+        reads_instructions: bool = True,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         self._workspace = workspace
         self._sandbox = sandbox
         self.git = GuardedGit(workspace, sandbox=sandbox, trusted=trusted)
         self._user_files = tuple(user_files)
+        self._reads_instructions = reads_instructions
         self._now = now
         self.instructions: Instructions | None = None
 
@@ -51,10 +53,12 @@ class Surroundings:
             await asyncio.to_thread(self._confined),
             await self._git(),
         ]
+        text = f"{ENVIRONMENT_OPEN}\n" + "\n".join(filter(None, facts)) + f"\n{_ENVIRONMENT_CLOSE}"
+        if not self._reads_instructions:
+            return text
         self.instructions = await asyncio.to_thread(
             load_instructions, self._workspace, user_files=self._user_files
         )
-        text = f"{ENVIRONMENT_OPEN}\n" + "\n".join(filter(None, facts)) + f"\n{_ENVIRONMENT_CLOSE}"
         return f"{text}\n\n{self.instructions.text}" if self.instructions.text else text
 
     def _confined(self) -> str:

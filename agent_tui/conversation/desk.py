@@ -1,11 +1,22 @@
 """Who listens to a conversation and who answers its questions at the moment, and what waits to be told to the model."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from agent_tui.headless.approver import NobodyApprover
-from agent_tui.protocol.events import Event, EventSink, Notice, TurnStarted
+from agent_tui.protocol.events import (
+    Event,
+    EventSink,
+    Notice,
+    TextDelta,
+    ThinkingDelta,
+    ToolOutput,
+    TurnStarted,
+)
 from agent_tui.protocol.permissions import Approver, PermissionRequest, Verdict
 from agent_tui.toolkit.context import Ask, Question, QuestionOption
+
+_LOG = logging.getLogger("agent_tui.events")
 
 
 class ToldOnce:
@@ -40,6 +51,8 @@ class Desk:
         """Pass an event on to whoever listens now."""
         if isinstance(event, TurnStarted) and not event.origin:
             self.turn_id = event.turn_id
+        if _LOG.isEnabledFor(logging.DEBUG) and not isinstance(event, TextDelta | ThinkingDelta | ToolOutput):
+            _LOG.debug("%s", event.model_dump_json())
         await self.sink(event)
         self.overhear(event)
 

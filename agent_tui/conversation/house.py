@@ -47,7 +47,8 @@ class Belongings:
     """What stays the same while sessions come and go. `agents` are the sub-agents, `agent_faults` what is wrong.
 
     `keeping` makes what keeps the person's decisions, for the shell of the open session. `trust_changed` makes the
-    project's rules and tools count, or not any more; it gives what could not be loaded.
+    project's rules and tools count, or not any more; it gives what could not be loaded. Where nothing of a project
+    `project_can_count`, nobody is asked to trust it.
     """
 
     workspace: Path
@@ -60,6 +61,8 @@ class Belongings:
     hooks: Callable[[], tuple[Sequence[tuple[str, str]], Sequence[str]]]
     settings: SettingsFiles
     keeping: MakeKeeping
+    reads_instructions: bool = True
+    project_can_count: bool = True
 
 
 class SessionHouse:
@@ -83,6 +86,7 @@ class SessionHouse:
             accepted=verdict.accepted,
             changed=verdict.changed,
             in_force=self._in_force,
+            left_out=not self._own.project_can_count,
             problem=verdict.problem,
         )
 
@@ -158,6 +162,8 @@ class SessionHouse:
         return Listing(tuple(rows), tuple(problems))
 
     async def memory(self) -> Listing:
+        if not self._own.reads_instructions:
+            return Listing()
         loaded = await asyncio.to_thread(load_instructions, self._own.workspace)
         rows = [(str(file.path), f"{len(file.text.encode()):,} bytes") for file in loaded.files]
         return Listing(tuple(rows), tuple(loaded.notices))

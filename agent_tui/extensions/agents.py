@@ -30,7 +30,8 @@ def load_agents(
 ) -> tuple[tuple[AgentFile, ...], tuple[Fault, ...]]:
     """Read every `.md` file of the folders, nearest first and one of each name, with what is wrong with the others.
 
-    `tool_names` are those there are; others that a file names are told and left out.
+    `tool_names` are those there are; others that a file names are told and left out, but for those of MCP servers,
+    which come up later.
     """
     agents: dict[str, AgentFile] = {}
     faults: list[Fault] = []
@@ -93,6 +94,8 @@ def _tools(document: Document, tool_names: Sequence[str]) -> tuple[tuple[str, ..
     for word in words:
         plain = word.partition("(")[0].strip().casefold()
         name = known.get(_ALIASES.get(plain, plain))
+        if name is None and plain.startswith("mcp__"):
+            name = word.partition("(")[0].strip()
         if name is None:
             unknown.append(word)
         else:

@@ -35,6 +35,11 @@ class CommandFile:
     rules_line: int = 0
     model: str = ""
 
+    @property
+    def runs_shell(self) -> bool:
+        """Whether its text holds shell lines."""
+        return any(piece.is_shell for piece in pieces(self.body, ""))
+
 
 @dataclass(frozen=True)
 class FoundCommands:
@@ -45,11 +50,17 @@ class FoundCommands:
 
 
 class CommandLibrary:
-    """The commands of some folders, looked up anew at each call. `project_counts` says whether the project's do."""
+    """The commands of some folders, looked up anew at each call.
 
-    def __init__(self, folders: Sequence[Folder], *, project_counts: Callable[[], bool]) -> None:
+    `project_counts` says whether the project's do; without `shell` those that run shell lines do not count.
+    """
+
+    def __init__(
+        self, folders: Sequence[Folder], *, project_counts: Callable[[], bool], shell: bool = True
+    ) -> None:
         self._folders = tuple(folders)
         self._project_counts = project_counts
+        self._shell = shell
 
     def find(self) -> FoundCommands:
         """Look through the folders. A command that cannot be used costs only itself. Reads files."""
@@ -63,11 +74,13 @@ class CommandLibrary:
                 try:
                     checked_place(path, folder)
                     document = read_document(path, needs_head=False)
-                    commands.append(_command(name, document, folder))
+                    command = _command(name, document, folder)
                 except Unreadable as error:
                     faults.append(error.fault)
                     continue
-                faults += [*document.faults, *_unknown(document)]
+                if self._shell or not command.runs_shell:
+                    commands.append(command)
+                    faults += [*document.faults, *_unknown(document)]
         return FoundCommands(tuple(commands[:MAX_COMMANDS]), tuple(faults))
 
 

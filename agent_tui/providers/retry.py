@@ -1,6 +1,7 @@
 """Sends a request again when that may help, visibly; falls back to other models; watches for silence."""
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
@@ -20,6 +21,8 @@ from agent_tui.providers.base import (
     TextPiece,
     ThinkingPiece,
 )
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,11 @@ class RetryingProvider:
             attempt += 1
             shown = False
             counted: Counted | None = None
+            started = self._clock()
+            sizes = len(request.messages), len(request.tools)
+            _LOG.debug(
+                "request to %s:%s, %d messages, %d tools, try %d", self.name, self.model, *sizes, attempt
+            )
             try:
                 async with (
                     self._current.stream(request) as deltas,
@@ -163,9 +171,12 @@ class RetryingProvider:
                         counted = delta if isinstance(delta, Counted) else counted
                         yield delta
                         if isinstance(delta, Completed):
+                            took_s, usage = self._clock() - started, delta.message.usage
+                            _LOG.debug("reply of %s:%s in %.2f s, %s", self.name, self.model, took_s, usage)
                             return
                 raise StreamCut(f"{self.model} ended its stream without a whole reply.")
             except (Overloaded, RateLimited, StreamCut) as error:
+                _LOG.debug("request to %s:%s failed: %s", self.name, self.model, error)
                 if shown:
                     raise _as_cut(error) from error
                 if counted is not None:

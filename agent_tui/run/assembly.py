@@ -1,13 +1,11 @@
 """Builds the core from settings: tools, policy, model, session, agent."""
 
 import asyncio
-import os
 import threading
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from agent_tui.config.paths import Paths
 from agent_tui.conversation.core import Core
 from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings
@@ -19,21 +17,19 @@ from agent_tui.extensions.loader import load_tools
 from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.extensions.trust import TrustStore
 from agent_tui.permissions.policy import Policy
-from agent_tui.permissions.sources import load_book
 from agent_tui.protocol.errors import AuthError
 from agent_tui.providers.connect import (
-    PROFILES,
     choose,
     connect,
 )
-from agent_tui.providers.keys import read_key_file
 from agent_tui.providers.retry import RetryingProvider
 from agent_tui.providers.unconnected import UnconnectedProvider
 from agent_tui.run.ahead import load_ahead
 from agent_tui.run.chosen_session import open_record
 from agent_tui.run.extensions import load_project_extensions
-from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_files
+from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_book
 from agent_tui.run.hooks import RunHooks, make_hooks
+from agent_tui.run.known_secrets import known_secrets
 from agent_tui.run.mcp_servers import RunServers, make_servers
 from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
 from agent_tui.run.opening import SessionBuilder
@@ -85,7 +81,7 @@ async def _assembled(
 ) -> Core:
     if not with_person:
         ground = replace(ground, tools=ground.tools.without(NEEDS_PERSON))
-    redactor = Redactor(_known_secrets(ground.paths))
+    redactor = Redactor(known_secrets(ground.paths))
     store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
     held.push_async_callback(record.aclose)
@@ -96,12 +92,15 @@ async def _assembled(
             ground.paths.sessions,
             ground.temp,
             ground.outputs,
-            *ground.skills.user_folders,
+            *ground.texts.skills.user_folders,
             *(path.resolve() for path in options.add_dirs),
         ],
     )
     desk = Desk()
     spec = provider_spec(ground.settings, ground.paths)
+    agent = ground.texts.chosen
+    if agent is not None and agent.model and not options.model:
+        spec = named_model(spec, agent.model)
     choice = choose(spec)
 
     def connect_to(name: str) -> RetryingProvider:
@@ -173,7 +172,7 @@ async def _assembled(
         look_around=local_servers if keyless and with_screen else None,
         persistent=not options.ephemeral,
         clean_up=ground.close,
-        commands=ground.commands,
+        commands=ground.texts.commands,
         connect_beside=connect_to,
         project_counts=ground.hold.holds_now,
         servers=mcp.servers,
@@ -186,15 +185,21 @@ def belongings(ground: Ground, policy: Policy, hooks: RunHooks, mcp: RunServers)
     """Give what the interface's house is made of."""
 
     async def trust_changed(trusted: bool) -> list[str]:
-        files = rule_files(ground.paths, ground.workspace)
-        policy.book = await asyncio.to_thread(load_book, files, extra=ground.inputs.rules, trusted=trusted)
+        policy.book = await asyncio.to_thread(
+            rule_book,
+            ground.options,
+            ground.paths,
+            ground.workspace,
+            extra=ground.inputs.rules,
+            trusted=trusted,
+        )
         ground.tools.remove("project")
         await asyncio.to_thread(lambda: ground.hold.take(trusted=trusted))
         await mcp.follow()
         faults = await asyncio.to_thread(lambda: hooks.load(trusted=trusted))
         await ground.extensions.drop_project()
-        if not trusted:
-            return []
+        if not trusted or not ground.options.counted.code:
+            return faults if trusted else []
         faults += await asyncio.to_thread(
             load_project_extensions, ground.extensions, ground.settings, ground.paths, ground.workspace
         )
@@ -209,9 +214,11 @@ def belongings(ground: Ground, policy: Policy, hooks: RunHooks, mcp: RunServers)
         trust=TrustStore(ground.paths.state),
         trusted_for_this_run=ground.options.trust,
         trust_changed=trust_changed,
-        skills=ground.skills,
+        skills=ground.texts.skills,
         agents=ground.agent_types,
-        agent_faults=ground.agent_faults,
+        reads_instructions=ground.options.counted.texts,
+        project_can_count=ground.options.counted.project,
+        agent_faults=ground.texts.agent_faults,
         hooks=hooks.listing,
         settings=_settings_files(ground),
         keeping=lambda shell: PersonsKeeping(
@@ -229,7 +236,7 @@ def _settings_files(ground: Ground) -> SettingsFiles:
         return options.trust or verdict.accepted or verdict.trusted
 
     def rule_problems() -> list[str]:
-        found = load_book(rule_files(paths, workspace), trusted=trusted()).problems
+        found = rule_book(options, paths, workspace, trusted=trusted()).problems
         return [
             f"{one.file}:{one.line}: {one.text}" if one.line else f"{one.file}: {one.text}" for one in found
         ]
@@ -241,20 +248,3 @@ def _settings_files(ground: Ground) -> SettingsFiles:
         trusted=trusted,
         more_problems=rule_problems,
     )
-
-
-def _known_secrets(paths: Paths) -> list[str]:
-    """Give the keys of this program, those in the environment and those in its file."""
-    names = (
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "OPENAI_API_KEY",
-        "EXA_API_KEY",
-        "BRAVE_API_KEY",
-        "TAVILY_API_KEY",
-        *(name for profile in PROFILES.values() for name in profile.key_variables),
-    )
-    kept = read_key_file(paths.keys).values() if paths.keys.exists() else ()
-    return [value for name in names if (value := os.environ.get(name, "").strip())] + [
-        key for key in kept if key
-    ]

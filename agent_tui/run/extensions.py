@@ -15,11 +15,13 @@ def found_extensions(settings: Settings, paths: Paths, workspace: Path, *, trust
     """Find what there is; nothing when extensions are switched off. Runs nothing."""
     if not settings.extensions.enabled:
         return Findings()
-    places = Places(
-        user=paths.user_extensions,
-        project=workspace / PROJECT_EXTENSIONS if trusted else None,
-    )
+    places = extension_places(paths, workspace, trusted=trusted)
     return find_extensions(places, disabled=settings.extensions.disable)
+
+
+def extension_places(paths: Paths, workspace: Path, *, trusted: bool) -> Places:
+    """Give where extensions are looked for."""
+    return Places(user=paths.user_extensions, project=workspace / PROJECT_EXTENSIONS if trusted else None)
 
 
 def load_extensions(

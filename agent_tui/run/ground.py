@@ -2,43 +2,42 @@
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent_tui.agent.agent_types import BUILT_IN, AgentType
+from agent_tui.agent.agent_types import AgentType
 from agent_tui.agent.guardrail_files import load_guardrails
 from agent_tui.agent.guardrails import Guardrail
 from agent_tui.agent.limits import Limits
 from agent_tui.config.load import Loaded
-from agent_tui.config.paths import MANAGED_CONFIG, Paths, user_paths
+from agent_tui.config.paths import MANAGED_CONFIG, SOURCES, Paths, user_paths
 from agent_tui.config.settings import Settings
 from agent_tui.executor.registry import CompositeSource
-from agent_tui.extensions.agents import AgentFile, load_agents
 from agent_tui.extensions.bundled import tools_dir
-from agent_tui.extensions.commands import CommandLibrary
 from agent_tui.extensions.loader import load_tools
-from agent_tui.extensions.places import folders
 from agent_tui.extensions.plugged.host import ExtensionHost
-from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.extensions.trust import TrustStore
 from agent_tui.extensions.trust_hold import TrustHold
 from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.grammar import Layer as RuleLayer
-from agent_tui.permissions.grammar import canonical_tool
+from agent_tui.permissions.grammar import Rule, canonical_tool
 from agent_tui.permissions.grants import GrantStore
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.needs import Analyse, Places
 from agent_tui.permissions.policy import Policy
+from agent_tui.permissions.rules import RuleBook
 from agent_tui.permissions.shell.model import Analysis
 from agent_tui.permissions.sources import RuleFile, load_book, project_files, user_file
 from agent_tui.protocol.errors import UsageError
 from agent_tui.run.extensions import load_extensions
 from agent_tui.run.folders import make_run_folder, sweep_run_folders
 from agent_tui.run.inputs import Inputs, read_inputs
+from agent_tui.run.left_out import left_out
 from agent_tui.run.options import RunOptions
 from agent_tui.run.settings import loaded_settings
+from agent_tui.run.texts import Texts, agent_types, find_texts, tools_of_run
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import NoSandbox, Sandbox
 from agent_tui.sandbox.late import LateSandbox
@@ -75,10 +74,7 @@ class Ground:
     temp: Path
     outputs: Path
     close: Callable[[], None]
-    skills: SkillLibrary
-    commands: CommandLibrary
-    agents: Sequence[AgentFile]
-    agent_faults: Sequence[str]
+    texts: Texts
     web: WebClient
     extensions: ExtensionHost
     notices: Sequence[str]
@@ -88,17 +84,18 @@ class Ground:
         return self.loaded.settings
 
     def agent_types(self) -> list[AgentType]:
-        """Give the sub-agents there are; a described one takes the place of a built-in one of its name."""
-        described = [
-            AgentType(file.name, file.description, prompt=file.prompt, tools=file.tools, model=file.model)
-            for file in self.agents
-        ]
-        names = {kind.name for kind in described}
-        return [*(kind for kind in BUILT_IN if kind.name not in names), *described]
+        """Give the sub-agents there are."""
+        return agent_types(self.texts.agents)
+
+    @property
+    def system_prompt(self) -> str:
+        """What stands in the place of our system prompt: that of the flags, or of the agent that the run is."""
+        chosen = self.texts.chosen
+        return self.inputs.system_prompt or (chosen.prompt if chosen is not None else "")
 
     def skill_names(self) -> list[tuple[str, str]]:
         """Give (name, description) of the skills that the model may load."""
-        return [(skill.name, skill.description) for skill in self.skills.all()]
+        return [(skill.name, skill.description) for skill in self.texts.skills.all()]
 
     def limits(self) -> Limits:
         """Give the caps that the settings name."""
@@ -123,8 +120,10 @@ _UNTRUSTED_CHANGED = (
 )
 
 
-def load_sources(loaded: Loaded, workspace: Path, *, trusted: bool) -> tuple[CompositeSource, list[str]]:
-    """Load the bundled tools, the user's and a trusted project's; give a sentence for each that failed.
+def load_sources(
+    loaded: Loaded, workspace: Path, *, trusted: bool, code: bool = True
+) -> tuple[CompositeSource, list[str]]:
+    """Load the bundled tools, with `code` the user's and a trusted project's; give a sentence for each that failed.
 
     Raises ToolLoadError when a bundled tool fails: the installation is broken then.
     """
@@ -138,7 +137,7 @@ def load_sources(loaded: Loaded, workspace: Path, *, trusted: bool) -> tuple[Com
     folders = [("user", user_paths().user_tools)] + (
         [("project", workspace / PROJECT_TOOLS)] if trusted else []
     )
-    for name, folder in folders:
+    for name, folder in folders if code else ():
         found = load_tools(folder, source=name)
         notices += [f"A tool was left out: {failure}" for failure in found.failures]
         if found.tools:
@@ -159,10 +158,19 @@ def chosen_tools(tools: CompositeSource, inputs: Inputs) -> CompositeSource:
     return tools.without(hidden) if hidden else tools
 
 
-def rule_files(paths: Paths, workspace: Path) -> list[RuleFile]:
-    """Give the files that may hold rules."""
+def rule_files(paths: Paths, workspace: Path, sources: Collection[str]) -> list[RuleFile]:
+    """Give the files that may hold rules; a source that is left out may only tighten."""
     managed = RuleFile(MANAGED_CONFIG, RuleLayer.MANAGED, MANAGED_CONFIG.parent)
-    return [managed, user_file(paths.config), *project_files(workspace)]
+    files = zip(SOURCES, (user_file(paths.config), *project_files(workspace)), strict=True)
+    return [managed, *(replace(file, tightens_only=name not in sources) for name, file in files)]
+
+
+def rule_book(
+    options: RunOptions, paths: Paths, workspace: Path, *, extra: Sequence[Rule] = (), trusted: bool
+) -> RuleBook:
+    """Read the rules of a run."""
+    files = rule_files(paths, workspace, options.counted.sources)
+    return load_book(files, extra=extra, trusted=trusted, profile=options.profile)
 
 
 def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path] = ()) -> Policy:
@@ -174,8 +182,12 @@ def make_policy(ground: Ground, *, session_id: str = "", readable: Sequence[Path
         grants=GrantStore(ground.paths.state),
         audit=AuditLog(ground.paths.state),
         analyse=_analyse_in(ground.workspace, home),
-        book=load_book(
-            rule_files(ground.paths, ground.workspace), extra=ground.inputs.rules, trusted=ground.trusted
+        book=rule_book(
+            ground.options,
+            ground.paths,
+            ground.workspace,
+            extra=ground.inputs.rules,
+            trusted=ground.trusted,
         ),
         mode=Mode(ground.settings.permissions.mode),
         strength=lambda: ground.sandbox.strength,
@@ -201,7 +213,7 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     trusted = accepted or verdict.trusted
     loaded = loaded_settings(options, workspace, trusted=trusted)
     inputs = read_inputs(options, workspace)
-    tools, notices = load_sources(loaded, workspace, trusted=trusted)
+    tools, notices = load_sources(loaded, workspace, trusted=trusted, code=options.counted.code)
     extensions, faults_of_extensions = load_extensions(loaded.settings, paths, workspace, trusted=trusted)
     notices += faults_of_extensions + [text for _, text in extensions.publish(tools)]
     tools = chosen_tools(tools, inputs)
@@ -214,26 +226,31 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     problems = [f"Settings: {problem}" for problem in loaded.problems]
     if loaded.broken:
         problems.append("Nothing is allowed unasked until that file is mended.")
-    home = Path.home()
-    skills = SkillLibrary(folders("skills", workspace=workspace, home=home, config=paths.config))
-    agents, faults = load_agents(
-        folders("agents", workspace=workspace, home=home, config=paths.config, project=trusted),
-        [spec.name for spec in tools.specs()],
-    )
     hold = TrustHold(store, workspace, digest=verdict.digest if trusted else "")
+    texts = find_texts(
+        options.counted,
+        workspace,
+        agent=options.agent,
+        tools=[spec.name for spec in tools.specs()],
+        trusted=trusted,
+        project_counts=hold.holds_now,
+    )
     problems += unwritable(paths)
-    if not trusted:
+    if texts.chosen is not None:
+        problems.append(f"This run is the agent {texts.chosen.name!r}: {texts.chosen.description}")
+    problems += left_out(options, paths, workspace, trusted=trusted)
+    if not trusted and options.counted.project:
         problems.append(_UNTRUSTED_CHANGED if verdict.changed else _UNTRUSTED)
-    problems += [f"A skill needs a look: {fault}" for fault in skills.find().faults]
-    problems += [f"An agent needs a look: {fault}" for fault in faults]
+    problems += [f"A skill needs a look: {fault}" for fault in texts.skills.find().faults]
+    problems += [f"An agent needs a look: {fault}" for fault in texts.agent_faults]
     return Ground(
         options=options,
         inputs=inputs,
-        guardrails=load_guardrails(paths.guardrails),
+        guardrails=load_guardrails(paths.guardrails) if options.counted.code else (),
         workspace=workspace,
         paths=paths,
         loaded=loaded,
-        tools=tools,
+        tools=tools_of_run(texts.chosen, tools),
         sandbox=sandbox,
         granted=granted,
         refused_hosts=late.refused_hosts if isinstance(late, LateSandbox) else tuple,
@@ -243,13 +260,7 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         temp=temp,
         outputs=outputs,
         close=lambda: _give_up(late, temp, outputs),
-        skills=skills,
-        commands=CommandLibrary(
-            folders("commands", workspace=workspace, home=home, config=paths.config),
-            project_counts=hold.holds_now,
-        ),
-        agents=agents,
-        agent_faults=[str(fault) for fault in faults],
+        texts=texts,
         web=WebClient(),
         extensions=extensions,
         notices=[*problems, *notices],

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui.config.paths import MANAGED_CONFIG, Paths, project_config, project_private_config
 from agent_tui.extensions.hooks.bus import Hooks, Warn
-from agent_tui.extensions.hooks.settings import PROJECT, FoundHooks, HookFile, HookSpec, find_hooks
+from agent_tui.extensions.hooks.settings import FoundHooks, HookSpec, find_hooks
 from agent_tui.run.ground import Ground
+from agent_tui.run.hook_files import hook_files
 from agent_tui.toolkit.environment import child_environment, without_names
 
 if TYPE_CHECKING:
@@ -26,7 +25,9 @@ class RunHooks:
     def load(self, *, trusted: bool) -> list[str]:
         """Read the settings anew and give a sentence for each thing that is wrong."""
         ground = self.ground
-        self.found = find_hooks(hook_files(ground.paths, ground.workspace, trusted=trusted))
+        counted = ground.options.counted
+        files = hook_files(ground.paths, ground.workspace, trusted=trusted, counted=counted)
+        self.found = find_hooks(files)
         self.hooks.use(self._commands() if self.found.hooks else ())
         return [f"A hook needs a look: {problem}" for problem in self.found.problems]
 
@@ -58,13 +59,3 @@ def make_hooks(ground: Ground, warn: Warn) -> tuple[RunHooks, list[str]]:
     """Give the hooks of a run, and a sentence for each thing that is wrong with them."""
     made = RunHooks(ground, Hooks(warn, plugged=ground.extensions.hooks))
     return made, made.load(trusted=ground.trusted)
-
-
-def hook_files(paths: Paths, workspace: Path, *, trusted: bool) -> list[HookFile]:
-    """Give the files that may hold hooks, in the order in which these run."""
-    project = [project_config(workspace), project_private_config(workspace)] if trusted else []
-    return [
-        HookFile(MANAGED_CONFIG, "managed"),
-        HookFile(paths.user_config, "user"),
-        *(HookFile(path, PROJECT) for path in project),
-    ]

@@ -8,29 +8,17 @@ from pathlib import Path
 
 from agent_tui.config.paths import Paths, user_paths
 from agent_tui.executor.registry import CompositeSource
-from agent_tui.extensions.mcp.config import ConfigFiles, Found, find_servers, project_places
+from agent_tui.extensions.mcp.config import Found
 from agent_tui.extensions.mcp.guest import Desk, Sampler, SampleReply, SampleRequest
 from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, UserMessage
 from agent_tui.providers.base import Completed, Provider, ProviderRequest
+from agent_tui.run.mcp_files import configured
 from agent_tui.run.options import RunOptions
 from agent_tui.toolkit.context import Ask
 
 SAMPLE_S = 120.0
-
-
-def configured(options: RunOptions, paths: Paths, workspace: Path, *, trusted: bool) -> Found:
-    """Read which servers count: the user's, those of --mcp-config, and a trusted project's."""
-    project = project_places(workspace, home=Path.home().resolve()) if trusted else ()
-    return find_servers(
-        ConfigFiles(
-            user=paths.user_config,
-            project=tuple(project),
-            given=options.mcp_config,
-            strict=options.strict_mcp_config,
-        )
-    )
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,12 @@ class SessionBuilder:
         unsent = await asyncio.to_thread(record.unsent)
         record.notices += explain(restored)
         world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
-        surroundings = Surroundings(ground.workspace, sandbox=ground.sandbox, trusted=ground.accepted)
+        surroundings = Surroundings(
+            ground.workspace,
+            sandbox=ground.sandbox,
+            trusted=ground.accepted,
+            reads_instructions=ground.options.counted.texts,
+        )
         round_hooks = RoundHooks(self._hooks)
         hooks = HookChain(
             [
@@ -122,7 +127,7 @@ class SessionBuilder:
             sink=desk.tell,
             journal=record,
             system=system_prompt(
-                replace=ground.inputs.system_prompt,
+                replace=ground.system_prompt,
                 extra=ground.inputs.append_system_prompt,
                 skills=skills,
                 agents=[(kind.name, kind.description) for kind in types],
@@ -279,7 +284,7 @@ class _World:
             jobs=self._jobs,
             ask=None if self._inside else self._desk.ask,
             spawn=self.spawn,
-            skills=self._ground.skills,
+            skills=self._ground.texts.skills,
             modes=self._modes(),
             web=self._ground.web,
             sees_images=self.agent is not None and self.agent.provider.info.sees_images,

@@ -30,6 +30,8 @@ PROVIDERS = (
 """What --provider takes; here so that a start need not import the providers."""
 PICK = "?"
 """What --resume stands for when no session is named: the person picks one."""
+EVERYTHING = "*"
+"""What --debug stands for when no parts are named."""
 MODES = {"acceptEdits": "accept-edits", "dontAsk": "dont-ask", "bypassPermissions": "bypass"}
 
 
@@ -88,6 +90,11 @@ class RunOptions:
     setting_sources: str | None = None
     bare: bool = False
     safe_mode: bool = False
+    permission_prompt_tool: str = ""
+    no_alt_screen: bool = False
+    verbose: bool = False
+    debug: str = ""
+    debug_file: Path | None = None
 
     @classmethod
     def from_flags(cls, given: Mapping[str, Any]) -> "RunOptions":

@@ -10,11 +10,16 @@ from agent_tui.config.paths import Paths
 
 
 class Preferences:
-    """A small state file, mode 0600. A setting in a settings file wins over it; losing it loses nothing."""
+    """A small state file, mode 0600. A setting in a settings file wins over it; losing it loses nothing.
 
-    def __init__(self, paths: Paths) -> None:
+    `profile` is laid over the settings; without `counts` the settings file says nothing.
+    """
+
+    def __init__(self, paths: Paths, *, profile: str = "", counts: bool = True) -> None:
         self._path = paths.state / "preferences.json"
         self._config = paths.user_config
+        self._profile = profile
+        self._counts = counts
 
     def theme(self, environment: Mapping[str, str], *, flag: str = "") -> str:
         """Give the theme for the first paint: flag, environment, settings file, last choice; validates nothing."""
@@ -50,11 +55,15 @@ class Preferences:
 
         The first paint cannot wait for pydantic (110 ms of CPU); the loader names what is wrong afterwards.
         """
+        if not self._counts:
+            return None
         try:
-            table: object = tomllib.loads(self._config.read_text(encoding="utf-8-sig")).get("ui")
+            data: object = tomllib.loads(self._config.read_text(encoding="utf-8-sig"))
         except (OSError, ValueError):
             return None
-        return table.get(name) if isinstance(table, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]  # TOML is untyped
+        profile = _inner(_inner(data, "profiles"), self._profile)
+        found = _inner(_inner(profile, "ui"), name)
+        return _inner(_inner(data, "ui"), name) if found is None else found
 
     def remember(self, key: str, value: str) -> None:
         """Store a choice; a disk that refuses is not worth a word."""
@@ -78,3 +87,8 @@ class Preferences:
             return {}
         items: dict[object, object] = data  # pyright: ignore[reportUnknownVariableType]  # JSON is untyped
         return {key: value for key, value in items.items() if isinstance(key, str) and isinstance(value, str)}
+
+
+def _inner(table: object, name: str) -> object:
+    """Give what stands under a name, None where there is no table."""
+    return table.get(name) if isinstance(table, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]  # TOML is untyped

@@ -46,7 +46,7 @@ async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rou
             todos=todos,
             data_dir=data_dir,
             jobs=jobs,
-            skills=ground.skills,
+            skills=ground.texts.skills,
             web=ground.web,
         )
 

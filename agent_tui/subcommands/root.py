@@ -50,8 +50,15 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         default="",
         help="With -p: a program that answers approvals, one JSON object in, one out.",
     )
+    @click.option(
+        "--permission-prompt-tool",
+        metavar="TOOL",
+        default="",
+        help="With -p: a tool of an MCP server that answers approvals, as mcp__SERVER__TOOL.",
+    )
     @click.option("--include-partial-messages", is_flag=True, help="With stream-json: deltas as they come.")
     @click.option("-q", "--quiet", is_flag=True, help="With -p: no progress on standard error.")
+    @click.option("--verbose", is_flag=True, help="Show thinking, arguments and whole results as they come.")
     @click.option(
         "-c", "--continue", "continue_last", is_flag=True, help="Open the last session of this directory."
     )
@@ -73,6 +80,7 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         show_default=True,
         help="With -p: what happens to calls that would ask. Deferred ones wait for 'agent-tui approvals'.",
     )
+    @click.option("--agent", metavar="NAME", default="", help="Be this agent: its prompt, tools and model.")
     @click.option("-m", "--model", default="", help="The model, as NAME or PROVIDER:NAME.")
     @click.option(
         "--provider",
@@ -179,12 +187,28 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     @click.option(
         "--config", metavar="KEY=VALUE", multiple=True, help="One setting for this run; may be repeated."
     )
+    @click.option(
+        "--profile", metavar="NAME", default="", help="Lay [profiles.NAME] of the settings over the rest."
+    )
+    @click.option(
+        "--setting-sources",
+        metavar="LIST",
+        default=None,
+        help="The settings files that count, of user, project, private; the others only tighten.",
+    )
+    @click.option(
+        "--bare",
+        is_flag=True,
+        help="No project settings, hooks, extensions, tools, servers, skills, commands or instruction files.",
+    )
+    @click.option("--safe-mode", is_flag=True, help="Leave out what of yours and the project runs code.")
     @click.option("--theme", default="", help="The theme for this run.")
     @click.option(
         "--screen-reader",
         is_flag=True,
         help="Plain lines with labels and numbered choices; no full screen. AGENT_TUI_SCREEN_READER=1 does so for all runs.",
     )
+    @click.option("--no-alt-screen", is_flag=True, help="Plain lines that stay in the terminal's scrollback.")
     @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
     @click.option("--no-color", is_flag=True, help="Use no colours, as with NO_COLOR=1.")
     @click.option(
@@ -192,6 +216,19 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     )
     @click.option("--strict-mcp-config", is_flag=True, help="No MCP servers but those of --mcp-config.")
     @click.option("--trust", is_flag=True, help="Trust this project's settings and tools for this run.")
+    @click.option(
+        "--debug",
+        metavar="[=PARTS]",
+        default="",
+        help="Write what happens to the log; PARTS such as providers,mcp or '!events' limit it.",
+    )
+    @click.option(
+        "--debug-file",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        default=None,
+        help="Write it to FILE instead.",
+    )
     @click.version_option(
         __version__, "-v", "--version", prog_name="agent-tui", message="%(prog)s %(version)s"
     )

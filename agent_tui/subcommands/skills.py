@@ -21,7 +21,7 @@ def skills() -> None:
 @DIRECTORY
 def skills_list(as_json: bool, directory: Path | None) -> int:
     """List the skills; exit 1 when one cannot be used."""
-    from agent_tui.run.skills import skill_library
+    from agent_tui.run.texts import skill_library
 
     found = skill_library(RunOptions(directory=directory).enter_directory()).find()
     if as_json:
@@ -57,7 +57,7 @@ def skills_list(as_json: bool, directory: Path | None) -> int:
 def skills_info(name: str, directory: Path | None) -> int:
     """Show a skill. Raises UsageError for a name that there is not."""
     from agent_tui.protocol.errors import ToolError, UsageError
-    from agent_tui.run.skills import skill_library
+    from agent_tui.run.texts import skill_library
 
     try:
         click.echo(skill_library(RunOptions(directory=directory).enter_directory()).describe(name))

@@ -26,7 +26,7 @@ class TrustView:
     """What the project brings, and whether it counts.
 
     `digest` names the content that was looked at; `diff` is what changed since it was accepted; `problem` says why it
-    could not be read. `in_force` says that it counts in this run.
+    could not be read. `in_force` says that it counts in this run, `left_out` that nothing of it can.
     """
 
     lines: tuple[TrustLine, ...] = ()
@@ -35,12 +35,13 @@ class TrustView:
     accepted: bool = False
     changed: bool = False
     in_force: bool = False
+    left_out: bool = False
     problem: str = ""
 
     @property
     def asks(self) -> bool:
         """Whether a person has to decide before any of it counts."""
-        return bool(self.lines) and not self.accepted and not self.in_force
+        return bool(self.lines) and not (self.accepted or self.in_force or self.left_out)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ SWITCHES = frozenset(
             "--afk",
         ),
         *("--no-mouse", "--no-color", "--trust", "--ephemeral", "--no-session-persistence"),
-        "--strict-mcp-config",
+        *("--strict-mcp-config", "--bare", "--safe-mode", "--verbose"),
     )
 )
 VALUED = frozenset(
@@ -34,7 +34,8 @@ VALUED = frozenset(
             "-C",
             "--cd",
         ),
-        *("--work-dir", "--add-dir", "--theme", "--mcp-config", "--session-id"),
+        *("--work-dir", "--add-dir", "--theme", "--mcp-config", "--session-id", "--agent"),
+        *("--profile", "--setting-sources", "--debug-file"),
     )
 )
 RESUME = frozenset(("-r", "--resume"))

@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from agent_tui.extensions.hooks.events import OTHER_NAMES, HookAnswer, HookEvent
 from agent_tui.extensions.hooks.process import run_shell
 from agent_tui.extensions.hooks.settings import PROJECT, HookSpec
 
+_LOG = logging.getLogger(__name__)
 _MAX_LABEL_CHARS = 60
 _THEIR_NAMES = {ours: theirs for theirs, ours in OTHER_NAMES.items()}
 CHANGED = "the project's configuration changed since you trusted it: /trust shows how"
@@ -70,5 +72,8 @@ class CommandHook:
             cwd=ground.workspace,
             env=ground.environment(),
             timeout_s=spec.timeout_s,
+        )
+        _LOG.debug(
+            "%s: %s ended with %s: %s", event.name, self.label, ran.exit_code, ran.stderr or ran.stdout
         )
         return read_answer(event, ran.exit_code, ran.stdout, ran.stderr)

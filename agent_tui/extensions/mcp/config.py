@@ -136,7 +136,7 @@ class Found:
 class ConfigFiles:
     """Where servers may be described. `given` are files or JSON texts of --mcp-config; `strict` takes only those."""
 
-    user: Path
+    user: Path | None
     project: Sequence[Path] = ()
     given: Sequence[str] = ()
     strict: bool = False
@@ -161,7 +161,7 @@ def find_servers(files: ConfigFiles, *, environ: Mapping[str, str] | None = None
     problems: list[str] = []
     places: list[tuple[Origin, Sequence[str | Path]]] = [("flag", files.given)]
     if not files.strict:
-        places.append(("user", [files.user]))
+        places.append(("user", [files.user] if files.user is not None else []))
         places.append(("project", files.project))
     for origin, sources in places:
         for source in sources:
