@@ -93,19 +93,9 @@ class Help(Dialog[None]):
 
     def act(self, action: str) -> None:
         """Scroll or close."""
+        if self._rows.perform(action, wrap=False):
+            return
         match action:
-            case "up":
-                self._rows.move(-1, wrap=False)
-            case "down":
-                self._rows.move(1, wrap=False)
-            case "page_up":
-                self._rows.page(-1)
-            case "page_down":
-                self._rows.page(1)
-            case "first":
-                self._rows.first()
-            case "last":
-                self._rows.last()
             case "choose" | "cancel":
                 self.finish(None)
             case _:

@@ -142,19 +142,9 @@ class Picker(Dialog[str | None]):
 
     def act(self, action: str) -> None:
         """Move, choose or leave."""
+        if self._rows.perform(action):
+            return
         match action:
-            case "up":
-                self._rows.move(-1)
-            case "down":
-                self._rows.move(1)
-            case "page_up":
-                self._rows.page(-1)
-            case "page_down":
-                self._rows.page(1)
-            case "first":
-                self._rows.first()
-            case "last":
-                self._rows.last()
             case "choose":
                 self._choose()
             case "cancel":

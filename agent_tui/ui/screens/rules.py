@@ -88,19 +88,9 @@ class RulesScreen(Dialog[None]):
 
     def act(self, action: str) -> None:
         """Move, revoke or close."""
+        if self._rows.perform(action):
+            return
         match action:
-            case "up":
-                self._rows.move(-1)
-            case "down":
-                self._rows.move(1)
-            case "page_up":
-                self._rows.page(-1)
-            case "page_down":
-                self._rows.page(1)
-            case "first":
-                self._rows.first()
-            case "last":
-                self._rows.last()
             case "remove":
                 self._revoke()
             case "session" | "project" | "user":

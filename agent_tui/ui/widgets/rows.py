@@ -142,6 +142,25 @@ class Rows(ScrollView):
         """Go to the last row."""
         self.move_to(len(self._rows) - 1)
 
+    def perform(self, action: str, *, wrap: bool = True) -> bool:
+        """Move the cursor as an action of a list says; whether it was one that moves."""
+        match action:
+            case "up":
+                self.move(-1, wrap=wrap)
+            case "down":
+                self.move(1, wrap=wrap)
+            case "page_up":
+                self.page(-1)
+            case "page_down":
+                self.page(1)
+            case "first":
+                self.first()
+            case "last":
+                self.last()
+            case _:
+                return False
+        return True
+
     def _show_cursor(self) -> None:
         if self._cursor >= 0:
             self.scroll_to_region(Region(0, self._cursor, 1, 1), animate=False, force=True)

@@ -174,24 +174,14 @@ class SettingsScreen(Dialog[None]):
 
     def act(self, action: str) -> None:
         """Move, turn the page, change, take out or leave."""
+        if self._rows.perform(action):
+            return
         match action:
             case "next_page" | "previous_page":
                 step = 1 if action == "next_page" else -1
                 self._page = PAGES[(PAGES.index(self._page) + step) % len(PAGES)]
                 self._say("")
                 self._refresh()
-            case "up":
-                self._rows.move(-1)
-            case "down":
-                self._rows.move(1)
-            case "page_up":
-                self._rows.page(-1)
-            case "page_down":
-                self._rows.page(1)
-            case "first":
-                self._rows.first()
-            case "last":
-                self._rows.last()
             case "choose" if (setting := self._marked) is not None:
                 self._ask(setting)
             case "remove" if (setting := self._marked) is not None:
