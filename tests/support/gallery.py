@@ -1,5 +1,6 @@
 """Every screen of the program, each with the same content at every size and in every theme."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,12 +12,15 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.toolkit.context import Question, QuestionOption
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.backend import RuleView, SessionView, StatusView
+from agent_tui.ui.changes import ChangeView
 from agent_tui.ui.commands.builtin import builtin_commands
 from agent_tui.ui.commands.registry import Registry
 from agent_tui.ui.configuring import PlaceView, SettingScope, SettingsView, SettingView
 from agent_tui.ui.house import JobLine, TrustLine, TrustView
+from agent_tui.ui.past import PointView
 from agent_tui.ui.rulings import DecisionView
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.servers import ServerView
 from agent_tui.ui.settings import UiSettings
 from tests.support.approval_requests import bash_request, mixed_round, settled_request
 from tests.support.fake_backend import FakeBackend, Step, approve
@@ -25,7 +29,7 @@ from tests.support.screens import Clock, Stage
 THEMES = Path(__file__).parents[2] / "themes"
 _LISTED = 16
 _SENT = ("search", "permissions", "config", "tasks", "yolo")
-"""Commands in the pictures: one that is added later changes none of them."""
+"""Commands in the pictures, besides the one that a scene sends: one that is added later changes none of them."""
 SIZES = ((120, 40), (80, 24), (40, 12))
 SMALL_SIZES = ((60, 20), (20, 5))
 """Besides, for the screens where somebody decides."""
@@ -174,10 +178,14 @@ class Desk:
 
 @dataclass(frozen=True)
 class Scene:
-    """How a screen is reached: what the core plays, what is sent, which keys follow, and what shows that it is there."""
+    """How a screen is reached: what the core plays, what is sent, which keys follow, and what shows that it is there.
+
+    `meanwhile` is sent while the turn of `send` runs.
+    """
 
     shows: str
     send: str = ""
+    meanwhile: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     script: tuple[Step, ...] = ()
     blocks: tuple[ReplayBlock, ...] = tuple(TALK)
@@ -241,6 +249,62 @@ def _history(backend: FakeBackend) -> None:
     backend.history = ["Fix the parser", "Explain this project", "Why does the build fail on macOS?"]
 
 
+def _points(backend: FakeBackend) -> None:
+    backend.past.views = [
+        PointView("e1", "Make the entry point take its arguments.", 0.0, 0, active=True),
+        PointView(
+            "e2", "Write the page about themes, with one picture of each", 0.0, 1, active=False, label="docs"
+        ),
+        PointView("e3", "Why does the build fail on macOS?", 0.0, 1, active=True),
+    ]
+    backend.past.too_large = ["data/films.sqlite"]
+
+
+def _changed(backend: FakeBackend) -> None:
+    other = DIFF.replace("src/app.py", "docs/entry.md").replace("def main", "The entry")
+    backend.past.changes.differing["turn"] = [
+        ChangeView("src/app.py", DIFF, 1, 1),
+        ChangeView("docs/entry.md", other, 1, 1, conflict="changed by hand since"),
+    ]
+
+
+def _servers(backend: FakeBackend) -> None:
+    backend.mcp.views = [
+        ServerView(
+            "docs",
+            "ready",
+            "4 tools, 2 resources",
+            origin=".mcp.json",
+            tools=("search", "fetch", "list", "open"),
+        ),
+        ServerView("tickets", "needs login", "https://tickets.example/mcp", origin="/c/config.toml:21"),
+        ServerView("old", "failed", "the program 'old-server' is not there", origin="/c/config.toml:25"),
+        ServerView("quiet", "off", "", origin="/c/config.toml:30"),
+    ]
+
+
+async def _never_ends(_backend: FakeBackend) -> None:
+    await asyncio.Event().wait()
+
+
+PICTURED = (
+    ReplayBlock(
+        kind="user",
+        text="What is wrong with @img:1.png ?",
+        images=("PNG, 1280x800 pixels, 182,311 bytes, @img:1.png",),
+    ),
+    ReplayBlock(
+        kind="tool",
+        text="Image docs/pictures/start.png: image/png, 640x480 pixels, 12,345 bytes.",
+        tool="read",
+        display_name="Read",
+        title="docs/pictures/start.png",
+        summary="image, 640x480 pixels",
+        images=("PNG, 640x480 pixels, 12,345 bytes, docs/pictures/start.png",),
+        call_id="c0",
+    ),
+    ReplayBlock(kind="assistant", text="The border of the prompt is cut at the right."),
+)
 SETTLED = (
     settled_request("r1", "README.md", rule="built-in: inside the project"),
     settled_request("r2", "keys.env", rule="deny Read(*.env)", denied=True),
@@ -269,6 +333,14 @@ SCENES: dict[str, Scene] = {
     "settings-value": Scene("model.name", send="/config", keys=("down", "enter")),
     "settings-problems": Scene("thema", send="/config problems"),
     "tasks": Scene("job-1", send="/tasks", prepare=_jobs),
+    "queue": Scene(
+        "then run", send="go", meanwhile=("use tabs, not spaces", "then run the tests"), script=(_never_ends,)
+    ),
+    "images": Scene("[image", blocks=PICTURED, keys=("ctrl+v",)),
+    "rewind": Scene("Rewind", send="/rewind", prepare=_points),
+    "copy": Scene("whole reply", send="/copy"),
+    "diff": Scene("app.py", send="/diff", prepare=_changed),
+    "mcp": Scene("tickets", send="/mcp", prepare=_servers),
     "bypass": Scene("Stop asking", send="/yolo"),
     "question": Scene("old name", send="go", script=(_question,)),
     "approval": Scene("execute", send="go", keys=("y", "n"), script=ROUND),
@@ -307,7 +379,8 @@ def program(
     )
     app = AgentApp(load, settings=settings)
     commands = builtin_commands()
-    app.registry = Registry([*commands[:_LISTED], *(one for one in commands[_LISTED:] if one.name in _SENT)])
+    sent = (*_SENT, *scene.send.removeprefix("/").split()[:1])
+    app.registry = Registry([*commands[:_LISTED], *(one for one in commands[_LISTED:] if one.name in sent)])
     return app, backend
 
 
@@ -334,6 +407,9 @@ async def reach(scene: Scene, app: AgentApp, pilot: Pilot[int], backend: FakeBac
         await here.send(scene.send)
         if scene.keys:
             await here.until(lambda: app.in_dialog)
+    for text in scene.meanwhile:
+        await here.until(lambda: app.driver.busy)
+        await here.send(text)
     for key in scene.keys:
         await at_rest(here)
         await here.press(key)

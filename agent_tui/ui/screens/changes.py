@@ -131,7 +131,7 @@ class ChangesScreen(Dialog[str]):
             ("changes", "revert", "takes back"),
             ("changes", "unrevert", "undoes that"),
             ("changes", "comment", "comments"),
-            ("changes", "scope", "turn/session/branch"),
+            ("changes", "scope", "scope"),
             ("list", "cancel", "closes"),
         )
 

@@ -19,6 +19,7 @@ from agent_tui.ui.render.safe import clean_line
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAME_S = 0.16
 _SHOWN = 3
+_LEAST_TEXT = 20
 LEFT = "\N{HOURGLASS}"
 
 
@@ -170,6 +171,8 @@ class QueueView(Widget):
         key = self._keys.hint("prompt", "up")
         hint = f" · {key} takes back" if self._takes_back and key else ""
         tail = Content.styled(f"  {when}{hint}", "$faint")
+        if width - 2 - tail.cell_length < _LEAST_TEXT:
+            tail = Content.styled(f"  {when}", "$faint")
         room = max(8, width - 2 - tail.cell_length)
         line = spans(("» ", "$accent"), Content(clean_line(text)).truncate(room, ellipsis=True), tail)
         return line.truncate(width, ellipsis=True)

@@ -26,6 +26,9 @@ from agent_tui.ui.widgets.rows import Rows
 LOOK_S = 0.5
 LOG_LINES = 6
 
+_ALL_KEYS = 100
+"""From how many columns on the line of keys has room for all of them."""
+
 
 class ServersScreen(Dialog[None]):
     """The panel of `/mcp`. It looks again every half second, so that what happens meanwhile is seen."""
@@ -53,22 +56,27 @@ class ServersScreen(Dialog[None]):
         """Lay out the list, the facts of the marked server, its log, and what was done."""
         with Vertical(classes="frame") as frame:
             frame.border_title = Content("MCP servers")
-            frame.border_subtitle = Content(
-                self.keys.legend(
-                    ("servers", "reconnect", "starts anew"),
-                    ("servers", "switch", "on/off"),
-                    ("servers", "login", "signs in"),
-                    ("servers", "logout", "out"),
-                    ("servers", "accept", "changes"),
-                    ("list", "choose", "log"),
-                    ("servers", "reload", "reads settings"),
-                    ("list", "cancel", "closes"),
-                )
-            )
             yield self._rows
             yield self._about
             yield self._log
             yield self._said
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Name the keys, all of them where there is room."""
+        wide = event.size.width >= _ALL_KEYS
+        out = [("servers", "logout", "out")] if wide else []
+        read = [("servers", "reload", "reads settings")] if wide else []
+        legend = self.keys.legend(
+            ("servers", "reconnect", "restarts"),
+            ("servers", "switch", "on/off"),
+            ("servers", "login", "signs in"),
+            *out,
+            ("servers", "accept", "changes"),
+            ("list", "choose", "log"),
+            *read,
+            ("list", "cancel", "closes"),
+        )
+        self.query_one(".frame").border_subtitle = Content(legend)
 
     def on_mount(self) -> None:
         """Look now and again."""

@@ -35,11 +35,14 @@ def row(server: ServerView, names: Sequence[str]) -> Content:
     """Give one line of the panel."""
     width = min(max((len(name) for name in names), default=0), _WIDEST_NAME)
     mark, style = MARKS.get(server.state, ("?", "$muted"))
+    said = offered(server)
+    if server.target:
+        said = f"{said:<20}"
     return spans(
         (f" {mark} ", style),
         cut_middle(clean_line(server.name), width).ljust(width + 2),
-        (f"{server.state:<13}", style),
-        (f"{offered(server):<20}", "$warning" if server.changed else ""),
+        (f"{server.state:<13}" if said else server.state, style),
+        (said, "$warning" if server.changed else ""),
         (clean_line(server.target), "$muted"),
     )
 
