@@ -14,6 +14,8 @@ from agent_tui.protocol.errors import ConfigError
 from agent_tui.ui.configuring import SCOPES, PlaceView, SettingScope, SettingsView, SettingView
 
 _LATER = "It counts from the next start."
+_NOW = "It counts at once."
+_AT_ONCE = ("ui.theme", "ui.keys", "ui.status")
 _UNTRUSTED = "This project is not trusted, so it does not count before /trust accepts it."
 _CHANGED = "This changed what you trusted: /trust accepts it as it is now."
 
@@ -80,14 +82,15 @@ class SettingsFiles:
     def _when(self, key: str, scope: SettingScope, trusted: bool) -> str:
         """Say from when on a change counts, and what stands in its way."""
         now = self.load(self.trusted())
+        counts = _NOW if key in _AT_ONCE else _LATER
         stronger = now.origins.get(key, "")
         if scope == "user":
             if stronger and stronger != str(self._file(scope)):
                 return f"{stronger} says otherwise and is stronger."
-            return _LATER
+            return counts
         if not trusted:
             return _UNTRUSTED
-        return _LATER if self.trusted() else _CHANGED
+        return counts if self.trusted() else _CHANGED
 
 
 def _view(setting: Setting) -> SettingView:

@@ -135,7 +135,7 @@ class AppActions:
         changes = self.backend.past.changes
         first = await changes.compare(scope)
         if not first.changes:
-            self.notice("info", f"No file differs from what it was before {first.since}.")
+            self.notice("info", first.nothing)
             return
         words = await self.ask_screen(ChangesScreen(self._app.keys, changes, scope, first))
         if words:

@@ -28,6 +28,17 @@ class Comparison:
     since: str
     changes: Sequence[ChangeView]
 
+    @property
+    def title(self) -> str:
+        """Say what is compared, as a headline."""
+        return f"Changes {'of' if self.since.startswith('this ') else 'since'} {self.since}"
+
+    @property
+    def nothing(self) -> str:
+        """Say that no file differs, and where there may be more to see."""
+        more = " /diff session looks further back." if self.since == "this turn" else ""
+        return f"No file differs from what it was before {self.since}.{more}"
+
 
 @dataclass(frozen=True)
 class Reverted:

@@ -283,7 +283,7 @@ def test_diff_and_export_show_what_the_session_did(place: Place, serve: Serve) -
         terminal.send("/export html out.html\r")
         terminal.until("Written to")
 
-    assert "Changes since this session · 1 file · +1 -0" in shown
+    assert "Changes of this session · 1 file · +1 -0" in shown
     assert gone
     assert (place.project / "new.txt").read_text() == "by the agent\n"
     page = (place.project / "out.html").read_text()

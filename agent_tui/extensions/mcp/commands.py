@@ -281,7 +281,8 @@ def _test(setup: Setup, options: argparse.Namespace) -> int:
     if status.state != "ready":
         _say("\n".join([*log, f"{status.name}: {status.detail}"]))
         return 1
-    _say(f"{status.name}: {status.title}, protocol {status.version}, {len(status.tools)} tools")
+    offered = "1 tool" if len(status.tools) == 1 else f"{len(status.tools)} tools"
+    _say(f"{status.name}: {status.title}, protocol {status.version}, {offered}")
     for name in status.tools:
         _say(f"  {name}")
     for problem in status.problems:

@@ -147,7 +147,7 @@ class LinearHost(PlainParts):
     async def show_changes(self, scope: Scope) -> None:
         first = await self.backend.past.changes.compare(scope)
         if not first.changes:
-            self._lines.say(f"No file differs from what it was before {first.since}.")
+            self._lines.say(first.nothing)
             return
         for change in first.changes:
             self._lines.say(f"{change.path}:\n{change.diff}")

@@ -121,7 +121,7 @@ class ChangesScreen(Dialog[str]):
         self._rows.set_rows([line.content for line in self._lines], cursor=cursor)
         counts = f"+{sum(c.added for c in shown.changes)} -{sum(c.removed for c in shown.changes)}"
         files = "1 file" if len(shown.changes) == 1 else f"{len(shown.changes)} files"
-        self._frame.border_title = Content(clean_line(f"Changes since {shown.since} · {files} · {counts}"))
+        self._frame.border_title = Content(clean_line(f"{shown.title} · {files} · {counts}"))
         self._frame.border_subtitle = Content(self._keys_line())
 
     def _keys_line(self) -> str:
@@ -182,8 +182,7 @@ class ChangesScreen(Dialog[str]):
             return
         self._scope = scope
         self._show()
-        nothing = f"No file differs from what it was before {self._shown.since}."
-        self._say(said if self._shown.changes or said else nothing)
+        self._say(said if self._shown.changes or said else self._shown.nothing)
 
     async def _revert(self, path: str, hunk: int | None, *, sure: bool = False) -> None:
         try:

@@ -172,8 +172,9 @@ class Picker(Dialog[str | None]):
             others = []
         self._shown = [*(match.item for match in matches), *others]
         width = max((Content(choice.label).cell_length for choice in self._shown), default=0)
-        width = min(width, 40) + 2
         room = min(_WIDTH, self.program.size.width) - _FRAME_CELLS
+        details = max((Content(choice.detail).cell_length for choice in self._shown), default=0)
+        width = min(width, max(40, room - details - 4)) + 2
         tells = room - width >= _LEAST_DETAIL
         rows = [_row(match.item, match.positions, width, tells=tells) for match in matches]
         rows += [_row(choice, (), width, tells=tells) for choice in others]

@@ -44,6 +44,22 @@ async def test_rewind_asks_for_the_prompt_and_for_what_goes_back(workspace: Path
         assert "It went back." in here.shown[-1][1]
 
 
+async def test_rewind_lists_long_and_short_prompts_with_their_times_below_each_other(workspace: Path) -> None:
+    made = FakeBackend(workspace)
+    long = "replace hello world with good day in app.py"
+    made.past.views = [
+        PointView("e1", long, 1e9, 0, active=True),
+        PointView("e2", "tour", 1e9, 0, active=True),
+    ]
+    async with stage(workspace, backend=made) as here:
+        await here.send("/rewind")
+        await here.until(lambda: long in here.picture())
+        rows = [row for row in here.picture().splitlines() if " Sep " in row]
+
+    assert len(rows) == 2
+    assert len({row.index(" Sep ") for row in rows}) == 1
+
+
 async def test_rewind_puts_the_prompt_back_to_be_said_better(workspace: Path) -> None:
     async with stage(workspace, backend=backend(workspace)) as here:
         await here.send("/rewind")

@@ -36,7 +36,7 @@ async def test_changes_are_shown_with_their_files_parts_and_counts(workspace: Pa
         await opened(here)
         picture = here.picture()
 
-    assert "Changes since this turn · 2 files · +2 -2" in picture
+    assert "Changes of this turn · 2 files · +2 -2" in picture
     for text in ("a.txt  +2 -2", "- old one", "+ new two", "Binary files"):
         assert text in picture
 
@@ -132,6 +132,16 @@ async def test_the_same_screen_compares_with_the_session_and_the_branch(workspac
         await here.until(lambda: "main (1a2b3c4)" in here.picture())
 
         assert "b.txt" in here.picture()
+
+
+async def test_without_changes_in_the_turn_the_longer_look_is_named(workspace: Path) -> None:
+    async with stage(workspace, backend=backend(workspace)) as here:
+        await here.send("/diff")
+        await here.until(lambda: len(here.notices) == 1)
+
+        assert here.notices == [
+            "No file differs from what it was before this turn. /diff session looks further back."
+        ]
 
 
 async def test_without_changes_or_with_a_problem_a_sentence_is_said(workspace: Path) -> None:

@@ -69,6 +69,9 @@ async def test_a_theme_chosen_there_is_seen_at_once(world: SettingsWorld) -> Non
         await here.type("light")
         await here.press("enter")
         await here.until(lambda: here.app.chosen_theme.name == "light")
+        await here.until(lambda: "✓" in here.picture())
+
+        assert "at once" in here.picture()
 
     assert 'theme = "light"' in world.paths.user_config.read_text()
 
