@@ -64,6 +64,7 @@ class Loaded:
 
     @property
     def broken(self) -> bool:
+        """Whether a file could not be read at all."""
         return any(problem.fatal for problem in self.problems)
 
 

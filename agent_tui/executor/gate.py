@@ -18,8 +18,9 @@ from agent_tui.sandbox.interface import Confinement
 class Review(Protocol):
     """What the rules say of one call.
 
-    `permissions` is everything it needs after a shell command was taken apart, `decided` what rules, grants and the
-    mode answered, `asking` what is left for a person. `denial` is "" or the text for the model.
+    `permissions` is everything it needs after a shell command was taken apart into `parts`, `decided` what rules,
+    grants and the mode answered, `asking` what is left for a person. `denial` is "" or the text for the model,
+    `confinement` what a command of the call may touch when it runs.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Runs the tool calls of one model reply: prepare, collect, ask once, run, one answer per call."""
+"""The rounds of one agent: puts each together from its parts, runs it, stops it."""
 
 from collections.abc import Mapping, Sequence
 

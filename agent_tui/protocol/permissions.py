@@ -28,6 +28,8 @@ class Risk(StrEnum):
 
 
 class Decision(StrEnum):
+    """ASK is a verdict of rules only: it leaves the decision to whoever answers."""
+
     ALLOW = "allow"
     DENY = "deny"
     ASK = "ask"
@@ -43,6 +45,8 @@ class Scope(StrEnum):
 
 
 class DecidedBy(StrEnum):
+    """Where a decision came from; NOBODY where it waits for an answer, or was denied because nobody could be asked."""
+
     PERSON = "person"
     RULE = "rule"
     HOOK = "hook"
