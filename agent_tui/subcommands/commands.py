@@ -95,8 +95,11 @@ def config_validate(directory: Path | None) -> int:
     loaded = loaded_settings(RunOptions(), RunOptions(directory=directory).enter_directory(), trusted=True)
     for problem in loaded.problems:
         click.echo(str(problem))
-    click.echo("no problems" if not loaded.problems else f"{len(loaded.problems)} problem(s)")
-    return 1 if loaded.problems else 0
+    if not loaded.problems:
+        click.echo("no problems")
+        return 0
+    click.echo("1 problem" if len(loaded.problems) == 1 else f"{len(loaded.problems)} problems")
+    return 1
 
 
 @click.group(help="Keep the keys of providers, in the keyring or in a file only you can read.")
