@@ -140,23 +140,24 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         partial=options.include_partial_messages,
         last_message=options.output_last_message,
     )
-    approver = _approver(options, workspace, say=output.say)
+    before = _approver(options, workspace, say=output.say)
 
     async def run() -> int:
         from agent_tui.run.assembly import assemble
 
         core = await assemble(options, workspace, with_screen=False)
+        approver = before or await _tool_approver(core, options.permission_prompt_tool, say=output.say)
         for notice in core.notices() if not options.quiet else ():
             output.say(notice)
         try:
-            return await answer(core)
+            return await answer(core, approver)
         finally:
             if core.rescued:
                 output.say(core.rescued)
 
     from agent_tui.run.named_files import named_in
 
-    async def answer(core: "Core") -> int:
+    async def answer(core: "Core", approver: "Approver") -> int:
         if streams:
             return await _run_stream(core, output, workspace, prompt)
         if prompt:
@@ -175,11 +176,28 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         return asyncio.run(run())
 
 
-def _approver(options: "RunOptions", workspace: Path, *, say: Callable[[str], None]) -> "Approver":
-    """Give who answers approvals in a run without a screen. Raises UsageError."""
+async def _tool_approver(core: "Core", name: str, *, say: Callable[[str], None]) -> "Approver":
+    """Give the tool of an MCP server that answers approvals. Raises UsageError when there is none of that name."""
+    from functools import partial
+
+    from agent_tui.headless.tool_approver import ToolApprover
+    from agent_tui.protocol.errors import UsageError
+
+    names = core.servers.tools()
+    if name not in names:
+        await core.aclose()
+        there = f"the servers offer {', '.join(names)}" if names else "no server offers a tool"
+        raise UsageError(f"--permission-prompt-tool: there is no {name!r}; {there}")
+    return ToolApprover(name, partial(core.servers.ask, name), say=say)
+
+
+def _approver(options: "RunOptions", workspace: Path, *, say: Callable[[str], None]) -> "Approver | None":
+    """Give who answers approvals in a run without a screen, None for a tool. Raises UsageError."""
     from agent_tui.headless.approver import NobodyApprover
     from agent_tui.sessions.approvals import DeferringApprover
 
+    if options.permission_prompt_tool:
+        return None
     if options.on_approval == "defer":
         return DeferringApprover()
     if not options.permission_command.strip():

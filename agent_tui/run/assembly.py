@@ -4,6 +4,7 @@ import asyncio
 import threading
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agent_tui.conversation.core import Core
@@ -81,6 +82,8 @@ async def _assembled(
 ) -> Core:
     if not with_person:
         ground = replace(ground, tools=ground.tools.without(NEEDS_PERSON))
+    if options.permission_prompt_tool:  # whoever answers for the person is no tool of the model
+        ground = replace(ground, tools=ground.tools.without([options.permission_prompt_tool]))
     redactor = Redactor(known_secrets(ground.paths))
     store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
@@ -216,6 +219,7 @@ def belongings(ground: Ground, policy: Policy, hooks: RunHooks, mcp: RunServers)
         trust_changed=trust_changed,
         skills=ground.texts.skills,
         agents=ground.agent_types,
+        doctor=partial(_doctor_report, ground.workspace),
         reads_instructions=ground.options.counted.texts,
         project_can_count=ground.options.counted.project,
         agent_faults=ground.texts.agent_faults,
@@ -225,6 +229,12 @@ def belongings(ground: Ground, policy: Policy, hooks: RunHooks, mcp: RunServers)
             policy, ground.granted, workspace=ground.workspace, key_file=ground.paths.keys, shell=shell
         ),
     )
+
+
+def _doctor_report(workspace: Path) -> str:
+    from agent_tui.run.doctor import report  # only /doctor needs it
+
+    return report(workspace)
 
 
 def _settings_files(ground: Ground) -> SettingsFiles:

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.context import ToolContext
@@ -140,6 +141,17 @@ def _blocks(content: JsonValue, *, sees_images: bool) -> Blocks:
 def content_text(content: JsonValue) -> str:
     """Give the text of content blocks, images and the like named only."""
     return "\n".join(_blocks(content, sees_images=False).texts)
+
+
+def answered_text(answer: JsonObject) -> str:
+    """Give the text of an answer that the program itself asked for. Raises ToolError for one that is an error."""
+    text = content_text(answer.get("content"))
+    structured = answer.get("structuredContent")
+    if not text.strip() and structured is not None:
+        text = json.dumps(structured, ensure_ascii=False)
+    if answer.get("isError") is True:
+        raise ToolError(one_line(text, limit_chars=300) or "The tool reported an error without saying which.")
+    return text
 
 
 def _cut_note(answer: JsonObject) -> str:

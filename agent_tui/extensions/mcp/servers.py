@@ -18,6 +18,7 @@ from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.plain import one_line
+from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.text import count
 
@@ -246,6 +247,20 @@ class Servers:
             return [News(f"The MCP server {server.spec.name!r} {why}.", trouble=True)]
         return [News(f"The MCP server {server.spec.name!r} is not available: {why}", trouble=True)]
 
+    def tools(self) -> list[str]:
+        """Give the names of all tools that may be called now."""
+        return [tool.name for running in self._running.values() for tool in running.server.offer.accepted]
+
+    async def ask(self, name: str, arguments: JsonObject) -> str:
+        """Call a tool for the program itself and give the text of its answer. Raises ToolError."""
+        from agent_tui.extensions.mcp.results import answered_text
+
+        for running in self._running.values():
+            for tool in running.server.offer.accepted:
+                if tool.name == name:
+                    return answered_text(await running.server.call(tool, arguments, _no_progress))
+        raise ToolError(f"No MCP server offers a tool named {name!r} now.")
+
     # What a panel and commands need.
 
     def statuses(self) -> list[ServerStatus]:
@@ -450,3 +465,7 @@ def _status(server: Server) -> ServerStatus:
         problems=server.offer.problems,
         signs_in=spec.signs_in,
     )
+
+
+async def _no_progress(progress: float, total: float | None, message: str | None) -> None:
+    """Tell nobody how far a call is."""
