@@ -32,7 +32,16 @@ LAYERS: dict[str, set[str]] = {
     },
     "ui": {"protocol", "toolkit", "permissions", "executor", "agent", "providers", "sessions", "config"},
 }
-TOP = {"wiring", "run", "conversation", "subcommands", "cli", "api", "__main__", "__init__"}
+FLOORS = (
+    {"conversation"},
+    {"run"},
+    {"wiring", "api"},
+    {"subcommands"},
+    {"cli"},
+    {"__main__"},
+)
+"""What stands above the layers, lowest first: each imports floors below it only."""
+TOP = {"__init__"}.union(*FLOORS)
 INTERFACE_ONLY = {"toolkit", "permissions", "executor", "agent"}
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "textual": ("agent_tui/ui/",),
@@ -95,6 +104,18 @@ def test_imports_keep_to_the_layers(path: Path) -> None:
         )
         if target == "sandbox" and layer in INTERFACE_ONLY:
             assert name.startswith("agent_tui.sandbox.interface"), f"{layer} knows the sandbox interface only"
+
+
+@pytest.mark.parametrize("path", CODE, ids=IDS)
+def test_above_the_layers_imports_go_down(path: Path) -> None:
+    floor_of = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+    own = path.relative_to(ROOT).parts[1].removesuffix(".py")
+    if own not in floor_of:
+        return
+
+    for name in {name for name in imported(path) if name.startswith("agent_tui.")}:
+        target = name.split(".")[1]
+        assert target == own or floor_of.get(target, -1) < floor_of[own], f"{own} imports {name}"
 
 
 @pytest.mark.parametrize("path", CODE, ids=IDS)

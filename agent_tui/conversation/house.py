@@ -46,9 +46,9 @@ MakeKeeping = Callable[[Callable[[], PersonShell]], PersonsKeeping]
 class Belongings:
     """What stays the same while sessions come and go. `agents` are the sub-agents, `agent_faults` what is wrong.
 
-    `keeping` makes what keeps the person's decisions, for the shell of the open session. `trust_changed` makes the
-    project's rules and tools count, or not any more; it gives what could not be loaded. Where nothing of a project
-    `project_can_count`, nobody is asked to trust it.
+    `keeping` makes what keeps the person's decisions, for the shell of the open session; `doctor` checks the
+    machine, in a thread. `trust_changed` makes the project's rules and tools count, or not any more; it gives what could
+    not be loaded. Where nothing of a project `project_can_count`, nobody is asked to trust it.
     """
 
     workspace: Path
@@ -61,6 +61,7 @@ class Belongings:
     hooks: Callable[[], tuple[Sequence[tuple[str, str]], Sequence[str]]]
     settings: SettingsFiles
     keeping: MakeKeeping
+    doctor: Callable[[], str]
     reads_instructions: bool = True
     project_can_count: bool = True
 
@@ -169,11 +170,7 @@ class SessionHouse:
         return Listing(tuple(rows), tuple(loaded.notices))
 
     async def doctor(self) -> str:
-        from agent_tui.subcommands.doctor import examine  # only /doctor needs it
-
-        checks = await asyncio.to_thread(examine, self._own.workspace, inside=True)
-        width = max(len(check.name) for check in checks)
-        return "\n".join(f"{'✓' if c.ok else '!'} {c.name:<{width}}  {c.text}" for c in checks)
+        return await asyncio.to_thread(self._own.doctor)
 
 
 def _job(view: JobView) -> JobLine:

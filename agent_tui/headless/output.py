@@ -119,7 +119,7 @@ class Output:
                 pass
 
     def say(self, text: str) -> None:
-        """Write a line for the person to standard error, its control characters made visible."""
+        """Write a line for the person to standard error, blanks in the place of control characters."""
         self._err.write(f"{_printable(text)}\n")
         self._err.flush()
 

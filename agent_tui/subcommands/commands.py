@@ -165,7 +165,7 @@ def models(provider: str | None, base_url: str) -> int:
 @DIRECTORY
 def doctor(as_json: bool, directory: Path | None) -> int:
     """Check the machine; exit 1 when something needs attention."""
-    from agent_tui.subcommands.doctor import examine
+    from agent_tui.run.doctor import examine
 
     checks = examine(RunOptions(directory=directory).enter_directory())
     if as_json:

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from agent_tui.config.paths import Paths
-from agent_tui.subcommands.checks import Check
+from agent_tui.run.checks import Check
 
 
 def extension_checks(workspace: Path, paths: Paths) -> list[Check]:

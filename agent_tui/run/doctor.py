@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_tui.config.paths import Paths, user_paths
+from agent_tui.run.checks import Check
+from agent_tui.run.extension_checks import extension_checks
+from agent_tui.run.options import RunOptions
+from agent_tui.run.settings import loaded_settings
 from agent_tui.sandbox.probe import bwrap_refused
-from agent_tui.subcommands.checks import Check
-from agent_tui.subcommands.extension_checks import extension_checks
 
 
 def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
@@ -27,6 +29,13 @@ def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
         *_settings(workspace),
         *([] if inside else extension_checks(workspace, paths)),
     ]
+
+
+def report(workspace: Path) -> str:
+    """Give what `examine` finds inside the running program, a line for each check."""
+    checks = examine(workspace, inside=True)
+    width = max(len(check.name) for check in checks)
+    return "\n".join(f"{'✓' if check.ok else '!'} {check.name:<{width}}  {check.text}" for check in checks)
 
 
 def _terminal(environment: Mapping[str, str]) -> Check:
@@ -69,9 +78,6 @@ def _folders(paths: Paths) -> Check:
 
 
 def _settings(workspace: Path) -> list[Check]:
-    from agent_tui.run.options import RunOptions
-    from agent_tui.run.settings import loaded_settings
-
     problems = loaded_settings(RunOptions(), workspace, trusted=True).problems
     if not problems:
         return [Check("settings", True, "no problems")]
