@@ -187,7 +187,11 @@ def test_every_ignore_names_its_code(path: Path) -> None:
 
 
 def modules_after(code: str) -> set[str]:
-    script = f"import sys\n{code}\nprint(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    return {name.split(".")[0] for name in all_modules_after(code)}
+
+
+def all_modules_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sorted(sys.modules))"
     return set(
         subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -219,4 +223,61 @@ def test_interface_imports_nothing_heavy() -> None:
         "pydantic",
         "pygments",
         "markdown_it",
+    }
+
+
+WITH_THE_FIRST_USE = {
+    "agent_tui.extensions.hooks.command",
+    "agent_tui.extensions.mcp.offers",
+    "agent_tui.extensions.mcp.server",
+    "agent_tui.extensions.plugged.process",
+    "agent_tui.extensions.plugged.python",
+    "agent_tui.headless.acp",
+    "agent_tui.headless.batch",
+    "agent_tui.permissions.batch",
+    "agent_tui.permissions.shell.analysis",
+    "agent_tui.ui.screens.approval.screen",
+    "agent_tui.ui.screens.question",
+    "anthropic",
+    "cryptography",
+    "httpx",
+    "jsonschema",
+    "markdown_it",
+    "mcp",
+    "openai",
+    "pygments",
+    "tomlkit",
+    "tree_sitter",
+}
+
+
+def test_a_start_without_typing_loads_nothing_that_only_use_needs(tmp_path: Path) -> None:
+    loaded = all_modules_after(f"""
+from agent_tui.ui.lean import import_textual_lean as lean
+lean()
+import asyncio, pathlib
+import agent_tui.ui.actions, agent_tui.ui.app, agent_tui.ui.commands.builtin, agent_tui.ui.link
+from agent_tui.run.assembly import assemble
+from agent_tui.run.options import RunOptions
+async def start():
+    core = await assemble(RunOptions(), pathlib.Path({str(tmp_path)!r}), with_screen=True)
+    await core.aclose()
+asyncio.run(start())
+""")
+
+    assert not loaded & WITH_THE_FIRST_USE
+
+
+def test_what_is_loaded_ahead_of_the_first_turn_is_what_a_start_leaves_out() -> None:
+    loaded = all_modules_after("""
+from agent_tui.run.ahead import load_ahead as for_the_core
+from agent_tui.ui.ahead import load_ahead as for_the_screen
+for_the_core("offline")
+for_the_screen()
+""")
+
+    assert loaded >= {
+        "agent_tui.permissions.shell.analysis",
+        "agent_tui.ui.screens.approval.screen",
+        "agent_tui.ui.screens.question",
     }

@@ -17,7 +17,7 @@ from agent_tui.ui.transcript.panel import Panel, tool_head
 from agent_tui.ui.transcript.pictures import is_picture
 from agent_tui.ui.transcript.stream import Stream, make_stream
 
-BODY_ROWS = 6_000
+BODY_ROWS = 3_000
 EMPTY = Row(())
 
 
@@ -32,6 +32,7 @@ class Document:
         self.clock = clock
         self.width = 80
         self.frame = 0
+        self.opens_all = False
         self.blocks: list[Block] = []
         self.heights = Heights()
         self.streams: dict[int, Stream] = {}
@@ -78,7 +79,7 @@ class Document:
         return len(self.blocks) - 1
 
     def _append(self, data: ReplayBlock) -> Block:
-        block = Block(data, self.next_stamp())
+        block = Block(data, self.next_stamp(), wide=self.opens_all)
         self.blocks.append(block)
         if data.kind == "tool":
             self._calls[data.call_id] = len(self.blocks) - 1

@@ -18,7 +18,7 @@ from agent_tui.ui.transcript.document import Document
 from agent_tui.ui.transcript.search import row_spans
 from agent_tui.ui.transcript.selection import place, span
 
-STRIP_ROWS = 2_000
+STRIP_ROWS = 600
 GUTTER = 2
 MARGIN = 2
 BAR = "▌"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent_tui.protocol.replay import ReplayBlock
-from agent_tui.ui.transcript.collect import Collector
+from agent_tui.ui.transcript.collect import Collector, give_back
 from tests.support.transcript_host import Host, lines, settle
 
 SIZE = (60, 16)
@@ -224,3 +224,22 @@ def test_everything_is_collected_only_when_turns_passed_and_nobody_acts() -> Non
     clock.now = 4.0
     assert collector.idle()
     assert not collector.idle()
+
+
+@pytest.mark.usefixtures("gc_restored")
+def test_memory_is_given_back_once_everything_was_collected() -> None:
+    clock, calls = Clock(), list[float]()
+
+    def given_back() -> None:
+        give_back()  # whatever the C library is
+        calls.append(clock.now)
+
+    collector = Collector(clock, size_mib=lambda: 10.0 * clock.now, give_back=given_back)
+    collector.started()
+    clock.now = 1.5
+    collector.idle()
+    assert calls == []
+    clock.now = 3.0
+
+    assert collector.idle()
+    assert calls == [3.0]
