@@ -1,4 +1,5 @@
 import json
+import shutil
 import signal
 import subprocess
 
@@ -204,7 +205,7 @@ def test_quiet_run_writes_the_answer_alone(place: Place) -> None:
 
 
 def test_state_folder_that_cannot_be_written_is_said_at_the_start(place: Place) -> None:
-    (place.home / ".local").mkdir()
+    shutil.rmtree(place.home / ".local/state")
     (place.home / ".local/state").write_text("a file where a folder should be")
 
     done = place.run("-p", "read README.md")
