@@ -66,6 +66,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         first_run=not options.prompt and preferences.is_first_run(sessions=paths.sessions),
         keys=preset_named(preferences.keys()) or "default",
         status=preferences.status(),
+        verbose=options.verbose,
     )
     first = "/sessions" if options.resume == PICK else options.prompt
     shown_by_browser = in_browser()
@@ -77,7 +78,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
 
     with logging_to(paths.log):
         code = app.run(mouse=not options.no_mouse and preferences.configured("mouse") is not False)
-    farewell = app.farewell()
+    farewell = app.leaving.farewell()
     if farewell and not shown_by_browser:
         print(farewell)
     return 1 if app.crash_message else code or 0
@@ -107,7 +108,13 @@ def run_lines(options: "RunOptions", workspace: Path, *, greeting: str = "") -> 
     log = user_paths().log
     with logging_to(log):
         return run_linear(
-            lambda: LinearProgram(load_core, crash_log=log, initial_prompt=first, greeting=greeting)
+            lambda: LinearProgram(
+                load_core,
+                crash_log=log,
+                initial_prompt=first,
+                greeting=greeting,
+                verbose=options.verbose,
+            )
         )
 
 
@@ -137,6 +144,7 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         out=sys.stdout,
         err=sys.stderr,
         quiet=options.quiet,
+        verbose=options.verbose,
         partial=options.include_partial_messages,
         last_message=options.output_last_message,
     )

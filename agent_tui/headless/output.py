@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.events import (
+    AssistantFinished,
     Event,
     Notice,
     Retrying,
@@ -20,7 +21,7 @@ from agent_tui.protocol.events import (
     ToolStarted,
     TurnFailed,
 )
-from agent_tui.protocol.messages import AssistantMessage, TextBlock
+from agent_tui.protocol.messages import AssistantMessage, TextBlock, ThinkingBlock
 from agent_tui.protocol.tools import TurnResult
 
 OutputFormat = Literal["text", "json", "stream-json"]
@@ -48,7 +49,8 @@ class RunFacts(Protocol):
 class Output:
     """An event sink. `out` gets the answer, `err` the progress; `partial` adds deltas to stream-json.
 
-    `last_message` is a file that gets the answer too.
+    `last_message` is a file that gets the answer too. `verbose` adds thoughts, arguments and whole results to the
+    progress.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Output:
         out: TextIO,
         err: TextIO,
         quiet: bool = False,
+        verbose: bool = False,
         partial: bool = False,
         last_message: Path | None = None,
     ) -> None:
@@ -65,6 +68,7 @@ class Output:
         self._out = out
         self._err = err
         self._quiet = quiet
+        self._verbose = verbose
         self._partial = partial
         self._last_message = last_message
         self._started = time.monotonic()
@@ -98,6 +102,8 @@ class Output:
                 self._out.flush()
         elif self._kind == "text" and not self._quiet:
             self._progress(event)
+            if self._verbose:
+                self._details(event)
 
     def _progress(self, event: Event) -> None:
         match event:
@@ -117,6 +123,24 @@ class Output:
                 self.say(event.text)
             case _:
                 pass
+
+    def _details(self, event: Event) -> None:
+        """Write what the line of progress leaves out."""
+        match event:
+            case AssistantFinished():
+                for block in event.message.content:
+                    if isinstance(block, ThinkingBlock):
+                        self._say_all("thinking", block.text)
+            case ToolStarted() if event.arguments_json not in ("", "{}"):
+                self._say_all("arguments", event.arguments_json)
+            case ToolFinished():
+                self._say_all("result", event.output)
+            case _:
+                pass
+
+    def _say_all(self, what: str, text: str) -> None:
+        for line in text.strip().split("\n") if text.strip() else ():
+            self.say(f"  {what}: {line}")
 
     def say(self, text: str) -> None:
         """Write a line for the person to standard error, blanks in the place of control characters."""

@@ -13,6 +13,7 @@ def logging_to(log: Path) -> Generator[None]:
     """Log to `log` meanwhile. The file (0600) is made when there is a line for it; a disk that refuses stays unsaid."""
     handler = _LogFile(log, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setLevel(logging.WARNING)  # what --debug asks for besides has a file of its own
     root = logging.getLogger()
     root.addHandler(handler)
     try:

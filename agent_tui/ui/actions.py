@@ -417,7 +417,7 @@ class AppActions:
 
     def leave(self) -> None:
         """Quit."""
-        self._app.run_worker(self._app.leave(), group="leave", exit_on_error=False)
+        self._app.leaving.begin()
 
     def open_pictures(self, call_id: str, prompt: str) -> None:
         """Open images outside; say so when that failed."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
@@ -29,6 +27,7 @@ from agent_tui.ui.hand_over import HandOver
 from agent_tui.ui.instant import InstantPrompt
 from agent_tui.ui.keymap import spell
 from agent_tui.ui.keymap_file import KeymapFile
+from agent_tui.ui.leaving import Leaving
 from agent_tui.ui.main_screen import MainScreen
 from agent_tui.ui.notify import Notifier
 from agent_tui.ui.palette import Palette
@@ -131,9 +130,11 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self._warming = False
         self._make_parts()
         self.early = EarlySession(self)
+        self.leaving = Leaving(self)
 
     def _make_parts(self) -> None:
         self.transcript = Transcript(self.palette, id="transcript", clock=self.settings.clock)
+        self.transcript.document.opens_all = self.settings.verbose
         self.below = Below(self.keys)
         self.todos = TodoView(self._read_todos)
         self.activity = Activity(self.keys, clock=self.settings.clock)
@@ -188,7 +189,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
     def on_mount(self) -> None:
         """Paint, then begin to load the core."""
         self.watch_terminal()
-        self._watch_signals()
+        self.leaving.watch_signals()
         self.watch(self.transcript, "new_messages", self.below.say, init=False)
         for level, text in self._start_notices:
             self.notice(level, text)
@@ -249,26 +250,6 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """The connection to the core, None while it loads."""
         return self._link
 
-    async def leave(self, code: int = 0) -> None:
-        """Stop the turn, end the core within 2 seconds and exit with `code`."""
-        self.driver.stop()
-        if self._link is not None:
-            self._link.approver.deny_all()
-            try:
-                async with asyncio.timeout(2.0):
-                    await self._link.backend.aclose()
-            except TimeoutError:
-                pass  # leaving never waits longer
-            except Exception as error:  # the core's end must not keep the person in the program
-                write_crash(self.settings.crash_log, error)
-        self.notifier.close()
-        self.exit(code)
-
-    def farewell(self) -> str:
-        """Give the sentence to print on the normal screen once the program is gone."""
-        parting = self._link.backend.parting if self._link is not None else ""
-        return "\n".join(filter(None, (self.crash_message, parting)))
-
     def report_bug(self, error: Exception) -> None:
         """Log a traceback and say one line."""
         self.notice("error", write_crash(self.settings.crash_log, error))
@@ -283,24 +264,9 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.notifier.close()
         self.panic(Text(self.crash_message))
 
-    def _watch_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        if not self.is_headless:  # asyncio would write what a forgotten task met across the screen
-            loop.set_exception_handler(self._forgotten)
-        for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
-            with contextlib.suppress(RuntimeError, ValueError):  # not on the main thread, in some tests
-                loop.add_signal_handler(number, self._told_to_end, code)
-
-    def _forgotten(self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-        error = context.get("exception") or context.get("message")
-        write_crash(self.settings.crash_log, error if isinstance(error, Exception) else RuntimeError(error))
-
-    def _told_to_end(self, code: int) -> None:
-        self.run_worker(self.leave(code), group="leave", exit_on_error=False)
-
     def on_terminal_lost(self) -> None:
         """End when the terminal is gone: nobody can be asked any more."""
-        self.run_worker(self.leave(), group="leave", exit_on_error=False)
+        self.leaving.begin()
 
     def rest(self) -> None:
         """Collect garbage after a turn: what is young now, the rest once nobody acts."""

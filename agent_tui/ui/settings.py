@@ -22,10 +22,11 @@ class UiSettings:
     """Settings of the interface.
 
     `keys` is a preset of the keymap, `status` the segments of the status line, empty for the usual ones.
-    `theme_folders` are searched from the last to the first, so a user's folder stands last. `remember` stores a
-    choice such as ("theme", "nord") for the next start. `row_diff` writes rows by
-    difference and scrolls by the terminal. `progress` shows a running turn in the terminal's tab or taskbar. `clock` gives seconds and never goes back. `grace_s` is
-    how long the approval screen takes no key after it opened. `first_run` greets the person.
+    `theme_folders` are searched from the last to the first, so a user's folder stands last. `remember` stores a choice
+    such as ("theme", "nord") for the next start. `row_diff` writes rows by difference and scrolls by the terminal.
+    `progress` shows a running turn in the terminal's tab or taskbar. `clock` gives seconds and never goes back.
+    `grace_s` is how long the approval screen takes no key after it opened. `first_run` greets the person. `verbose`
+    opens every panel and thought as it comes.
     """
 
     theme: str = "dark"
@@ -36,6 +37,7 @@ class UiSettings:
     keys: Preset = "default"
     status: tuple[str, ...] = ()
     first_run: bool = False
+    verbose: bool = False
     row_diff: bool = True
     progress: bool = False
     remember: Callable[[str, str], None] = forget

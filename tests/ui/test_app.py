@@ -194,7 +194,7 @@ async def test_leaving_never_waits_for_a_core_that_hangs(workspace: Path) -> Non
 
 async def test_tu_13_the_farewell_says_how_to_go_on(workspace: Path) -> None:
     async with stage(workspace) as here:
-        assert here.app.farewell() == "Session kept. Go on with: agent-tui --resume s-1"
+        assert here.app.leaving.farewell() == "Session kept. Go on with: agent-tui --resume s-1"
 
 
 async def test_what_is_written_during_a_turn_waits_and_up_takes_it_back(workspace: Path) -> None:

@@ -52,6 +52,7 @@ class LinearProgram:
         initial_prompt: str = "",
         greeting: str = "",
         grace_s: float = GRACE_S,
+        verbose: bool = False,
         commands: Sequence[Command] = (),
     ) -> None:
         self._load = load
@@ -62,7 +63,7 @@ class LinearProgram:
         self.lines = Lines(
             self._fd, out or sys.stdout, on_line=self._line, on_end=self._leave, grace_s=grace_s
         )
-        self.speaker = Speaker(self.lines)
+        self.speaker = Speaker(self.lines, verbose=verbose)
         self.registry = Registry([*builtin_commands(), _output_command(self), *commands])
         self.driver = TurnDriver(self)
         self.host = LinearHost(

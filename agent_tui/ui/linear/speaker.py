@@ -37,11 +37,13 @@ SHOWN_LINES = 12
 class Speaker:
     """An event sink. Replies are written line by line as they are complete, so that none is read twice.
 
-    Tool calls are numbered through the session; `calls` maps a number to the id of its call.
+    Tool calls are numbered through the session; `calls` maps a number to the id of its call. `verbose` says thoughts
+    and whole results too.
     """
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: Lines, *, verbose: bool = False) -> None:
         self._lines = lines
+        self._verbose = verbose
         self._typed = ""
         self._part = ""
         self._speaking = ""
@@ -71,7 +73,7 @@ class Speaker:
             case TextDelta():
                 self._delta("Assistant", event.text)
             case ThinkingDelta():
-                self._thinking()
+                self._thinking(event.text)
             case AssistantFinished():
                 self._finished(event)
             case ToolStarted() | ToolFinished() | ToolDenied():
@@ -139,8 +141,12 @@ class Speaker:
         for line in whole:
             self._lines.say(line)
 
-    def _thinking(self) -> None:
-        if self._speaking != "Thinking":
+    def _thinking(self, text: str) -> None:
+        if self._verbose:
+            spoke = self._spoke
+            self._delta("Thinking", text)
+            self._spoke = spoke  # a thought is no reply
+        elif self._speaking != "Thinking":
             self._end_part()
             self._lines.say("Thinking.")
             self._speaking = "Thinking"
@@ -174,7 +180,7 @@ class Speaker:
                 word = "Failed" if event.is_error else "Result"
                 summary = f" {event.summary or event.display.summary}".rstrip()
                 self._lines.say(f"{word} of tool {number}:{summary}")
-                if shown := shown_lines(event.display, number):
+                if shown := shown_lines(event.display, number, whole=self._verbose):
                     self._lines.say(shown)
                 self._say_images(event.display.images)
 
@@ -190,10 +196,10 @@ def _call(name: str, title: str) -> str:
     return f"{name}: {title}" if title else name
 
 
-def shown_lines(display: DisplayResult, number: int) -> str:
-    """Give the beginning of a result, and how to read all of it."""
+def shown_lines(display: DisplayResult, number: int, *, whole: bool = False) -> str:
+    """Give the beginning of a result, or the `whole` of what is shown, and how to read all of it."""
     lines = display.content.rstrip("\n").split("\n") if display.content.strip() else []
-    shown = lines[:SHOWN_LINES]
+    shown = lines if whole else lines[:SHOWN_LINES]
     total = max(display.full_lines, len(lines))
     if total > len(shown):
         shown.append(f"{total - len(shown)} more lines. /output {number} shows all.")

@@ -32,10 +32,10 @@ class Block:
 
     __slots__ = ("chosen", "data", "exact", "live", "open", "stamp", "started_s")
 
-    def __init__(self, data: ReplayBlock, stamp: int) -> None:
+    def __init__(self, data: ReplayBlock, stamp: int, *, wide: bool = False) -> None:
         self.data = data
         self.stamp = stamp
-        self.open = starts_open(data)
+        self.open = starts_open(data, wide=wide)
         self.chosen = False
         self.exact = False
         self.live = ""
@@ -47,8 +47,13 @@ class Block:
         return self.data.kind in COLLAPSIBLE
 
 
-def starts_open(data: ReplayBlock) -> bool:
-    """Tell whether a block is open until a person chooses: a failed call, and one whose tool asked for it."""
+def starts_open(data: ReplayBlock, *, wide: bool = False) -> bool:
+    """Tell whether a block is open until a person chooses: a failed call, and one whose tool asked for it.
+
+    `wide` opens all that can be.
+    """
+    if wide and data.kind in COLLAPSIBLE:
+        return True
     return data.kind == "tool" and (data.state == "error" or data.starts_open)
 
 

@@ -73,7 +73,7 @@ class Writing(Canvas, can_focus=False):
         block = self.document.blocks[index]
         block.data = replace(block.data, **fields)  # type: ignore[arg-type]  # replace checks the names
         if not block.chosen:
-            block.open = starts_open(block.data)
+            block.open = starts_open(block.data, wide=self.document.opens_all)
         if block.data.state != "running" and block.data.text:
             block.live = ""
         self._changed(index)
