@@ -70,7 +70,9 @@ class _Worker:
         changed: list[str] = []
         if before is not None and before[0] != name:
             old = before[1]
-            new = {path for path in tree.beside if not old.knows(path)}  # covered from now on: that is no change
+            new = {
+                path for path in tree.beside if not old.knows(path)
+            }  # covered from now on: that is no change
             paths = {*old.entries, *tree.entries} - new
             changed = sorted(p for p in paths if old.entries.get(p) != tree.entries.get(p))
         return {

@@ -75,7 +75,8 @@ class OwnCommandDesk:
                 command = self._command(own, own.longer)
                 again = self._registry.register(command)
                 news.append(
-                    again or f"/{own.name} is taken: the command of that name ({own.source}) is /{own.longer}."
+                    again
+                    or f"/{own.name} is taken: the command of that name ({own.source}) is /{own.longer}."
                 )
                 if again:
                     continue

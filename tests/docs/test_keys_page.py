@@ -33,7 +33,9 @@ def command_table() -> list[str]:
     for command in builtin_commands():
         usage = f" {command.usage}" if command.usage else ""
         also = " ".join(f"`/{alias}`" for alias in command.aliases)
-        rows.append(f"| `/{command.name}{usage}`".replace("|", "\\|")[1:] + f" | {also} | {command.summary} |")
+        rows.append(
+            f"| `/{command.name}{usage}`".replace("|", "\\|")[1:] + f" | {also} | {command.summary} |"
+        )
     return [*rows, ""]
 
 

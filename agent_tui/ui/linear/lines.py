@@ -21,8 +21,8 @@ _ENOUGH_BYTES = 65_536
 class Lines:
     """Reads whole lines from `fd` and writes safe text to `out`. The terminal itself edits and echoes the line.
 
-    Whoever asks first is answered first; a line that comes within `grace_s` of a question was not meant for it. `on_line` gets the lines that nobody asked for; `on_end` is called once when
-    the input ends.
+    Whoever asks first is answered first; a line that comes within `grace_s` of a question was not meant for it.
+    `on_line` gets the lines that nobody asked for; `on_end` is called once when the input ends.
     """
 
     def __init__(
