@@ -1,4 +1,5 @@
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ async def test_tool_of_the_page_loads_and_runs(source: ToolFileSource, workspace
 def test_test_of_the_page_passes(source: ToolFileSource, tmp_path: Path) -> None:
     names: dict[str, Any] = {}
     exec(EXAMPLES[0], names)
-    exec(EXAMPLES[1], names)
+    exec(EXAMPLES[2], names)
 
     names["test_words_are_counted"](tmp_path)
 
@@ -46,3 +47,17 @@ def test_class_of_the_page_has_at_most_twenty_lines() -> None:
     body = EXAMPLES[0].partition("class Wordcount(")[2]
 
     assert body.count("\n") <= 20
+
+
+async def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    exec(EXAMPLES[1], names)
+
+    assert await names["revision"](tmp_path) == ""
+    assert re.fullmatch("[0-9a-f]{40}", await names["revision"](committed(tmp_path)))
+
+
+def committed(folder: Path) -> Path:
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
