@@ -62,7 +62,7 @@ def unset_value(file: Path, key: str) -> bool:
     """Take `key` out of the file; tell whether it stood there. Raises ConfigError, and then nothing changed."""
     document = _document(file, key)
     section, _, name = key.partition(".")
-    table = document.get(section)
+    table = document[section] if section in document else None  # noqa: SIM401 - `get` has no type
     if not isinstance(table, AbstractTable) or name not in table:
         return False
     table.remove(name)
