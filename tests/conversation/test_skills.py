@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.providers.scripted import text
+from agent_tui.providers.scripted import calls, text, use
+from agent_tui.toolkit.testing import ScriptedApprover
 from tests.support.core_world import open_core
 
 
@@ -42,6 +43,19 @@ async def test_a_run_without_the_skill_tool_says_so(workspace: Path) -> None:
         assert "no tool to load one" in await world.core.house.reload_skills()
         await world.core.run_turn("hello")
         assert "Comes." not in world.words()
+
+
+async def test_a_skill_that_the_model_loads_brings_no_rules(workspace: Path) -> None:
+    skill(workspace, "notes", "Writes notes.", "allowed-tools: Bash(touch *)\n")
+    load = calls(use("skill", {"name": "notes"}, call_id="c0"))
+    touch = calls(use("bash", {"command": "touch made"}, call_id="c1"))
+    approver = ScriptedApprover(deny=["c1"])
+    async with open_core(workspace, load, touch, text("done"), approver=approver, trust=True) as world:
+        await world.core.run_turn("write notes")
+
+        assert "Do it for" in world.results[0]
+        assert approver.asked[-1] == ["c1"]
+        assert not (workspace / "made").exists()
 
 
 async def test_all_there_is_to_know_of_a_skill(workspace: Path) -> None:
