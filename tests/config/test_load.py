@@ -41,6 +41,58 @@ def test_override_wins_over_files(tmp_path: Path) -> None:
     assert loaded.origins["model.name"] == "--model"
 
 
+def test_managed_settings_are_stronger_than_flags(tmp_path: Path) -> None:
+    managed = Layer("managed", write(tmp_path / "m.toml", '[model]\nname = "m"\n'), managed=True)
+    layers = [user(tmp_path, '[model]\nname = "a"\neffort = "low"\n'), managed]
+
+    loaded = load(layers, overrides={"model.name": ("--model", "c"), "model.effort": ("--effort", "high")})
+
+    assert (loaded.settings.model.name, loaded.settings.model.effort) == ("m", "high")
+    assert loaded.origins["model.name"] == str(tmp_path / "m.toml")
+
+
+PROFILED = """
+[model]
+name = "a"
+effort = "low"
+[profiles.fast.model]
+name = "b"
+nosuch = 1
+[profiles.fast.hooks]
+stop = []
+[profiles.other.model]
+name = 5
+"""
+
+
+def test_a_profile_lies_over_all_files_and_below_flags(tmp_path: Path) -> None:
+    project = Layer("project", write(tmp_path / "p.toml", '[model]\nname = "p"\neffort = "max"\n'))
+
+    loaded = load(
+        [user(tmp_path, PROFILED), project], profile="fast", overrides={"ui.theme": ("--theme", "x")}
+    )
+
+    assert (loaded.settings.model.name, loaded.settings.model.effort) == ("b", "max")
+    assert loaded.origins["model.name"] == f"{tmp_path / 'config.toml'} [profiles.fast]"
+    assert [(one.key, one.line) for one in loaded.problems] == [("model.nosuch", 7), ("hooks.stop", 9)]
+    assert list(loaded.profiles) == ["fast", "other"]
+
+
+def test_profiles_that_are_not_chosen_say_nothing(tmp_path: Path) -> None:
+    loaded = load([user(tmp_path, PROFILED)])
+
+    assert loaded.settings.model.name == "a"
+    assert loaded.problems == ()
+
+
+def test_a_layer_that_only_tightens_has_no_profiles(tmp_path: Path) -> None:
+    layer = Layer("project", write(tmp_path / "p.toml", PROFILED), tightens_only=True)
+
+    loaded = load([layer], profile="fast")
+
+    assert (loaded.settings, list(loaded.profiles)) == (load([]).settings, [])
+
+
 @pytest.mark.parametrize(
     "content",
     [
