@@ -220,6 +220,14 @@ def test_sources_that_are_left_out_may_still_tighten(place: Place, serve: Serve)
     assert (place.project / "README.md").exists()
 
 
+def test_hooks_and_servers_of_a_source_that_is_left_out_do_not_run(place: Place, serve: Serve) -> None:
+    here = Furnished(place)
+    with serve([message("petals")]) as served:
+        here.ask(served, "--setting-sources", "project")
+
+    assert here.ran() == EVERYTHING - {"mine-hook", "mine-server"}
+
+
 def test_a_source_that_there_is_not_is_a_usage_error(place: Place) -> None:
     done = place.run("-p", "go", "--setting-sources", "user,nowhere")
 
