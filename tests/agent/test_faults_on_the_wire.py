@@ -60,9 +60,8 @@ class Wire:
         return sse(list(events), named=self.name == "messages")
 
 
-CUT_STEP_BYTES = int(
-    os.environ.get("AGENT_TUI_TEST_CUT_STEP", "10000")
-)  # 1 cuts after every byte, 12 minutes
+# 1 cuts after every byte and takes 12 minutes.
+CUT_STEP_BYTES = int(os.environ.get("AGENT_TUI_TEST_CUT_STEP", "10000"))
 MESSAGES = Wire(
     "messages", MessagesServer, message, message(TEXT, thinking=THOUGHT, signature="sig", tools=TOOLS)
 )
