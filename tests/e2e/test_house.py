@@ -174,12 +174,6 @@ def test_a_blocked_command_runs_once_without_the_sandbox_where_the_person_says_s
     assert (outside / "x").read_text() == "petal "
 
 
-def test_a_terminal_without_cursor_addressing_is_told_to_use_print_mode(place: Place) -> None:
-    with place.terminal(TERM="dumb") as terminal:
-        assert terminal.wait() == 2
-        assert "use -p PROMPT" in terminal.text
-
-
 def test_no_color_paints_no_colours_and_no_mouse_leaves_the_mouse(place: Place) -> None:
     with place.terminal("--no-color", "--no-mouse") as terminal:
         terminal.until(READY)
