@@ -82,6 +82,8 @@ async def _assembled(
 ) -> Core:
     if not with_person:
         ground = replace(ground, tools=ground.tools.without(NEEDS_PERSON))
+    if options.permission_prompt_tool:  # whoever answers for the person is no tool of the model
+        ground = replace(ground, tools=ground.tools.without([options.permission_prompt_tool]))
     redactor = Redactor(known_secrets(ground.paths))
     store = SessionStore(ground.paths.sessions, redact=redactor, spare=ground.outputs)
     record, opening = await asyncio.to_thread(open_record, store, options, workspace, with_screen)
