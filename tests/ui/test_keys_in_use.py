@@ -230,15 +230,14 @@ async def test_ctrl_t_shows_the_task_list_then_the_thinking_then_neither(workspa
     backend.house.tasks = "☑ read the code\n▶ write the test\n☐ run it"
     async with stage(workspace, backend=backend) as here:
         await here.press("ctrl+t")
-        picture = here.picture()
-        assert "Tasks 1 of 3 done" in picture
-        assert "▶ write the test" in picture
+        await here.until(lambda: "Tasks 1 of 3 done" in here.picture())
+        assert "▶ write the test" in here.picture()
         await here.press("ctrl+t")
         assert here.app.transcript.document.blocks[0].open
         assert "Tasks" in here.picture()
         await here.press("ctrl+t")
         assert not here.app.transcript.document.blocks[0].open
-        assert "Tasks" not in here.picture()
+        await here.until(lambda: "Tasks" not in here.picture())
 
 
 async def test_alt_t_goes_to_the_next_effort(workspace: Path) -> None:

@@ -52,6 +52,7 @@ class SessionPicker(Picker):
         self._search = search
         self._rename = rename
         self._below = Static("", classes="excerpt", markup=False)
+        self._trouble = ("", "")  # of which session a name was refused, and why; shown until another is looked at
 
     def compose(self) -> ComposeResult:
         """Lay out search line, list and excerpt."""
@@ -93,8 +94,10 @@ class SessionPicker(Picker):
         try:
             await self._rename(key, name)
         except AgentTuiError as error:
-            self._below.update(Content(clean(str(error))))
+            self._trouble = (key, str(error))
+            self._look(key)
         else:
+            self._trouble = ("", "")
             self.relabel(key, name)
 
     def _look(self, key: str | None) -> None:
@@ -102,8 +105,11 @@ class SessionPicker(Picker):
             self.run_worker(partial(self._describe, key), group="describe", exclusive=True)
 
     async def _describe(self, key: str) -> None:
+        refused, why = self._trouble
+        if key != refused:
+            self._trouble = ("", "")
         try:
-            text = await self._excerpt(key)
+            text = why if key == refused else await self._excerpt(key)
         except AgentTuiError as error:
             text = str(error)
         self._below.update(Content(clean(text)))

@@ -81,17 +81,19 @@ async def test_a_single_call_lists_what_rules_settled_under_its_preview(workspac
 
 
 async def test_what_was_settled_leaves_with_its_own_caller(workspace: Path) -> None:
-    gate = asyncio.Event()
+    gate, first_shown = asyncio.Event(), asyncio.Event()
 
     async def both(backend: FakeBackend) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(backend.round([edit_request("c1")], settled=[READ], order=["r1", "c1"]))
+            await first_shown.wait()
             group.create_task(backend.round([bash_request("c2")], settled=[DENIED], order=["d1", "c2"]))
 
     backend = FakeBackend(workspace, script=[[both, wait_for(gate)]])
     async with stage(workspace, backend=backend, size=(120, 40)) as here:
         await here.send("go")
         screen = await here.approval()
+        first_shown.set()
         await here.until(lambda: len(screen.round.rows) == 2)
         assert [row.call_id for row in screen.round.listed()] == ["r1", "c1", "d1", "c2"]
 
