@@ -52,7 +52,10 @@ class SessionPicker(Picker):
         self._search = search
         self._rename = rename
         self._below = Static("", classes="excerpt", markup=False)
-        self._trouble = ("", "")  # of which session a name was refused, and why; shown until another is looked at
+        self._trouble = (
+            "",
+            "",
+        )  # of which session a name was refused, and why; shown until another is looked at
 
     def compose(self) -> ComposeResult:
         """Lay out search line, list and excerpt."""
