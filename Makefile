@@ -10,7 +10,7 @@ run: $(STAMP)
 	@$(BIN)/agent-tui $(ARGS)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(JOBS) -m "not security and not bench" $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m "not security and not bench and not attack" $(ARGS)
 
 test-security: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) -m "security or attack" tests $(ARGS)
