@@ -164,12 +164,12 @@ class ChangesScreen(Dialog[str]):
         match action:
             case "scope":
                 scope: Scope = SCOPES[(SCOPES.index(self._scope) + 1) % len(SCOPES)]
-                self.run_worker(self._compare(scope), group="changes", exclusive=True)
+                self.run_worker(partial(self._compare, scope), group="changes", exclusive=True)
             case "unrevert":
-                self.run_worker(self._unrevert(), group="changes", exclusive=True)
+                self.run_worker(partial(self._unrevert), group="changes", exclusive=True)
             case _ if line is not None:
                 hunk = line.hunk if action == "revert" and line.hunk >= 0 else None
-                self.run_worker(self._revert(line.path, hunk), group="changes", exclusive=True)
+                self.run_worker(partial(self._revert, line.path, hunk), group="changes", exclusive=True)
             case _:
                 pass
 
@@ -200,7 +200,7 @@ class ChangesScreen(Dialog[str]):
 
     def _answered(self, path: str, hunk: int | None, yes: bool | None) -> None:
         if yes:
-            self.run_worker(self._revert(path, hunk, sure=True), group="changes", exclusive=True)
+            self.run_worker(partial(self._revert, path, hunk, sure=True), group="changes", exclusive=True)
         else:
             self._say(f"{path} stays as it is.")
 

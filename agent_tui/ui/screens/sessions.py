@@ -77,7 +77,7 @@ class SessionPicker(Picker):
         """Look for what is typed in all that was said, too."""
         text = event.text_area.text.strip()
         if len(text) >= _MIN_SEARCH_CHARS:
-            self.run_worker(self._find(text), group="find", exclusive=True)
+            self.run_worker(partial(self._find, text), group="find", exclusive=True)
 
     def act(self, action: str) -> None:
         """Name the session under the cursor, or do what every list does."""
@@ -91,7 +91,7 @@ class SessionPicker(Picker):
 
     def _named(self, key: str, name: str | None) -> None:
         if name:
-            self.run_worker(self._give_name(key, name), group="name", exclusive=True)
+            self.run_worker(partial(self._give_name, key, name), group="name", exclusive=True)
 
     async def _give_name(self, key: str, name: str) -> None:
         try:

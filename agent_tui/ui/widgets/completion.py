@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from textual.content import Content
@@ -80,6 +81,7 @@ class Completion(Rows):
         self._resources: Callable[[], Awaitable[Sequence[ResourceView]]] = _nothing
         self._items: list[Item] = []
         self._wanted: Wanted | None = None
+        self._offered_for: Wanted | None = None
         self._dismissed = ""
         self._looked_at = ("", (0, 0))
 
@@ -123,7 +125,7 @@ class Completion(Rows):
         elif asked.kind == "command":
             self._offer(_command_items(self._registry().matches(asked.query), self._prompt.size.width))
         else:
-            self.run_worker(self._load(asked), group="completion", exclusive=True)
+            self.run_worker(partial(self._load, asked), group="completion", exclusive=True)
 
     async def _load(self, asked: Wanted) -> None:
         if asked.kind == "argument" and asked.command is not None and asked.command.complete is not None:
@@ -149,7 +151,7 @@ class Completion(Rows):
         return [*offers, *items] if named else [*items, *offers]
 
     def _offer(self, items: Sequence[Item]) -> None:
-        self._items = list(items)
+        self._items, self._offered_for = list(items), self._wanted
         self.display = bool(items)
         self.set_rows([item.row for item in items], cursor=0)
 
@@ -159,6 +161,9 @@ class Completion(Rows):
             self.refresh_offers()  # keys came faster than the news of what they changed
         if not self.is_open:
             return False
+        if self._offered_for != self._wanted and action in ("complete", "submit"):
+            # What is shown was meant for an earlier text, the new list is on its way: what was typed counts.
+            return action == "complete"
         match action:
             case "up" | "previous":
                 self.move(-1)

@@ -25,3 +25,31 @@ async def test_a_list_that_is_behind_the_text_is_made_anew_before_a_choice(works
         assert here.app.completion.handle("complete") is True
 
         assert here.app.prompt.text.strip() == "/trust"
+
+
+async def test_a_list_of_commands_never_stands_for_an_argument(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        await here.type("/eff")
+        await here.until(lambda: here.app.completion.is_open)
+        prompt = here.app.prompt
+
+        prompt.insert("ort high")  # its arguments are looked up beside; the list of commands still stands
+        taken = here.app.completion.handle("submit")
+
+        assert taken is False
+        assert prompt.text == "/effort high"
+
+
+async def test_a_list_of_files_that_is_behind_the_text_replaces_nothing(workspace: Path) -> None:
+    for name in ("alpha.py", "beta.py"):
+        (workspace / name).touch()
+    async with stage(workspace) as here:
+        await here.type("@al")
+        await here.until(lambda: here.app.completion.is_open)
+        prompt = here.app.prompt
+
+        prompt.replace("@beta.py", (0, 0), (0, 3))
+        assert here.app.completion.handle("complete") is True
+        assert prompt.text == "@beta.py"
+        assert here.app.completion.handle("submit") is False
+        assert prompt.text == "@beta.py"
