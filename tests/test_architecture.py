@@ -85,6 +85,14 @@ def test_module_has_at_most_500_lines_and_says_its_job(path: Path) -> None:
     assert ast.get_docstring(ast.parse(text)), "the first line of a module says its one job"
 
 
+def test_no_test_file_is_longer_than_a_module_may_be() -> None:
+    lengths = {
+        path.relative_to(ROOT): path.read_text().count("\n") for path in (ROOT / "tests").rglob("*.py")
+    }
+
+    assert {path: lines for path, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
 @pytest.mark.parametrize("path", CODE, ids=IDS)
 def test_imports_keep_to_the_layers(path: Path) -> None:
     relative = path.relative_to(ROOT)
