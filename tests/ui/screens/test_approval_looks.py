@@ -58,7 +58,7 @@ async def test_layout_wrap_full_and_group_change_only_the_view(workspace: Path) 
         await here.press("w")
         assert not screen.preview_pane.wraps
         await here.press("right", "left", "w", "f")
-        assert screen.preview_pane.size.height > 30
+        await here.until(lambda: screen.preview_pane.size.height > 30)
         await here.press("escape", "g", "g")
         assert "Grouped by tool" in screen.note
         await here.press("g", "g", "g")
