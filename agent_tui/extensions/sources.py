@@ -1,7 +1,6 @@
 """A ToolSource over tools made from plugin files: arguments, schema, display, threads."""
 
 import inspect
-import json
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.permissions import Permission
 from agent_tui.protocol.tools import ToolResult, ToolSpec
 from agent_tui.toolkit.context import ToolContext
+from agent_tui.toolkit.source import json_result
 from agent_tui.toolkit.text import cut_title, display_text
 from agent_tui.toolkit.tool import Tool, clamped_timeout_s, is_async
 
@@ -99,13 +99,7 @@ class ToolFileSource:
         return _checked(await answer if inspect.isawaitable(answer) else answer, ToolResult, "run")
 
     async def execute_json(self, name: str, args_json: str, ctx: ToolContext) -> str:
-        try:
-            result = await self.execute(name, args_json, ctx)
-        except ToolError as error:
-            result = ToolResult.error(str(error))
-        return json.dumps(
-            {"output": result.output, "is_error": result.is_error, "data": result.data}, ensure_ascii=False
-        )
+        return await json_result(self.execute(name, args_json, ctx))
 
     def show(self, name: str, args_json: str, result: ToolResult) -> DisplayResult:
         tool = self._tool(name)

@@ -1,9 +1,11 @@
 """A set of tools behind one door: built-in files, a server, an extension."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from agent_tui.protocol.display import DisplayResult
+from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.permissions import Permission
 from agent_tui.protocol.tools import ToolResult, ToolSpec
 from agent_tui.toolkit.context import ToolContext
@@ -83,3 +85,14 @@ class ToolSource(Protocol):
     def forget(self, session_id: str) -> None:
         """Drop what is kept for a session that ended."""
         ...
+
+
+async def json_result(running: Awaitable[ToolResult]) -> str:
+    """Give what `execute` gives as the JSON text of `execute_json`; a ToolError is an error result."""
+    try:
+        result = await running
+    except ToolError as error:
+        result = ToolResult.error(str(error))
+    return json.dumps(
+        {"output": result.output, "is_error": result.is_error, "data": result.data}, ensure_ascii=False
+    )

@@ -3,9 +3,8 @@
 import json
 import time
 from collections.abc import Sequence
-from typing import cast
 
-from agent_tui.extensions.mcp.arguments import wrong_arguments
+from agent_tui.extensions.arguments import arguments_line, read_arguments, wrong_arguments
 from agent_tui.extensions.mcp.catalogue import McpTool
 from agent_tui.extensions.mcp.results import tool_result
 from agent_tui.extensions.mcp.server import Server
@@ -16,6 +15,7 @@ from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.permissions import Permission, PermissionKind
 from agent_tui.protocol.tools import ToolResult, ToolSpec
 from agent_tui.toolkit.context import ToolContext
+from agent_tui.toolkit.source import json_result
 from agent_tui.toolkit.text import cut_title, display_text
 
 REPORTS_EVERY_S = 0.1
@@ -72,8 +72,7 @@ class McpSource:
         return None
 
     def title(self, name: str, args_json: str) -> str:
-        arguments = _arguments(args_json)
-        return cut_title(plain(" ".join(f"{key}={_short(value)}" for key, value in arguments.items())))
+        return cut_title(plain(arguments_line(read_arguments(args_json))))
 
     def permissions(self, name: str, args_json: str, ctx: ToolContext) -> Sequence[Permission]:
         reason = f"tool {self._original(name)!r} of the MCP server {self.server.spec.name!r}"
@@ -88,7 +87,7 @@ class McpSource:
         )
 
     async def preview(self, name: str, args_json: str, ctx: ToolContext) -> DisplayResult | None:
-        text = json.dumps(_arguments(args_json), ensure_ascii=False, indent=2)
+        text = json.dumps(read_arguments(args_json), ensure_ascii=False, indent=2)
         said = plain(self._tool(name).description).strip()
         words = (
             f"\n\n{self.server.spec.name} says of it, unchanged since you first saw it:\n{said}"
@@ -100,18 +99,12 @@ class McpSource:
     async def execute(self, name: str, args_json: str, ctx: ToolContext) -> ToolResult:
         tool = self._tool(name)
         reporter = _Reporter(ctx)
-        answer = await self.server.call(tool, _arguments(args_json), reporter)
+        answer = await self.server.call(tool, read_arguments(args_json), reporter)
         facts: JsonObject = {"server": self.server.spec.name, "tool": tool.original}
         return tool_result(answer, ctx, facts=facts)
 
     async def execute_json(self, name: str, args_json: str, ctx: ToolContext) -> str:
-        try:
-            result = await self.execute(name, args_json, ctx)
-        except ToolError as error:
-            result = ToolResult.error(str(error))
-        return json.dumps(
-            {"output": result.output, "is_error": result.is_error, "data": result.data}, ensure_ascii=False
-        )
+        return await json_result(self.execute(name, args_json, ctx))
 
     def show(self, name: str, args_json: str, result: ToolResult) -> DisplayResult:
         text = result.output.lstrip()
@@ -151,18 +144,3 @@ class _Reporter:
         of = f" of {total:g}" if total else ""
         words = f" {one_line(message)}" if message else ""
         await self._ctx.report(f"{progress:g}{of}{words}\n")
-
-
-def _arguments(args_json: str) -> JsonObject:
-    """Read arguments that were validated; an empty text is an empty object. Raises ToolError."""
-    try:
-        value: object = json.loads(args_json.strip() or "{}")
-    except (ValueError, RecursionError) as error:
-        raise ToolError(f"The arguments are not valid JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise ToolError("The arguments must be a JSON object.")
-    return cast("JsonObject", value)
-
-
-def _short(value: object) -> str:
-    return value[:60] if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:60]

@@ -5,9 +5,8 @@ import json
 import logging
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import cast
 
-from agent_tui.extensions.mcp.arguments import wrong_arguments
+from agent_tui.extensions.arguments import arguments_line, read_arguments, wrong_arguments
 from agent_tui.extensions.plain import plain
 from agent_tui.extensions.plugged.offers import ToolOffer
 from agent_tui.extensions.plugged.plug import Pace, Plug
@@ -18,6 +17,7 @@ from agent_tui.protocol.permissions import Permission, PermissionKind
 from agent_tui.protocol.tools import ToolResult, ToolSpec
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.extension import ToolReply
+from agent_tui.toolkit.source import json_result
 from agent_tui.toolkit.text import cut_title, display_text
 
 MAX_KEPT_CHARS = 200_000
@@ -66,7 +66,7 @@ class PluggedSource:
             return
         try:
             async with asyncio.timeout(self._pace.detail_s):
-                detail = await self._plug.detail(name, _arguments(args_json))
+                detail = await self._plug.detail(name, read_arguments(args_json))
         except Exception:  # foreign code: a call without its line still runs
             _LOG.debug("detail of %s failed", name, exc_info=True)
             detail = ""
@@ -77,7 +77,7 @@ class PluggedSource:
     def title(self, name: str, args_json: str) -> str:
         detail = self._details.get((name, args_json), "")
         if not detail and not self._tool(name).has_detail:
-            detail = plain(" ".join(f"{k}={_short(v)}" for k, v in _arguments(args_json).items()))
+            detail = plain(arguments_line(read_arguments(args_json)))
         return cut_title(detail)
 
     def permissions(self, name: str, args_json: str, ctx: ToolContext) -> Sequence[Permission]:
@@ -85,7 +85,7 @@ class PluggedSource:
         return (Permission(id="tool", kind=PermissionKind.TOOL, target=name, pattern=name, reason=reason),)
 
     async def preview(self, name: str, args_json: str, ctx: ToolContext) -> DisplayResult | None:
-        text = plain(json.dumps(_arguments(args_json), ensure_ascii=False, indent=2))
+        text = plain(json.dumps(read_arguments(args_json), ensure_ascii=False, indent=2))
         words = (
             f"\n\n{self._plug.name} ({self._plug.origin}) says of it:\n{self._tool(name).spec.description}"
         )
@@ -93,17 +93,11 @@ class PluggedSource:
 
     async def execute(self, name: str, args_json: str, ctx: ToolContext) -> ToolResult:
         self._tool(name)
-        answer = await self._plug.call(name, _arguments(args_json), ctx)
+        answer = await self._plug.call(name, read_arguments(args_json), ctx)
         return answer if isinstance(answer, ToolResult) else _result(answer, self._plug.name)
 
     async def execute_json(self, name: str, args_json: str, ctx: ToolContext) -> str:
-        try:
-            result = await self.execute(name, args_json, ctx)
-        except ToolError as error:
-            result = ToolResult.error(str(error))
-        return json.dumps(
-            {"output": result.output, "is_error": result.is_error, "data": result.data}, ensure_ascii=False
-        )
+        return await json_result(self.execute(name, args_json, ctx))
 
     def show(self, name: str, args_json: str, result: ToolResult) -> DisplayResult:
         shown = result.data.get(_SHOWN)
@@ -139,18 +133,3 @@ def _result(reply: ToolReply, extension: str) -> ToolResult:
     if shown:
         data[_SHOWN] = shown
     return ToolResult(output=reply.content, is_error=reply.is_error, data=data)
-
-
-def _arguments(args_json: str) -> JsonObject:
-    """Read arguments that were validated; an empty text is an empty object. Raises ToolError."""
-    try:
-        value: object = json.loads(args_json.strip() or "{}")
-    except (ValueError, RecursionError) as error:
-        raise ToolError(f"The arguments are not valid JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise ToolError("The arguments must be a JSON object.")
-    return cast("JsonObject", value)
-
-
-def _short(value: object) -> str:
-    return value[:60] if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:60]

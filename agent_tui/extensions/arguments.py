@@ -1,4 +1,4 @@
-"""Checks a call's arguments against the top of a tool's schema; the server checks the rest."""
+"""Reads the arguments of foreign tools and checks them against the top of a schema; whoever runs them checks the rest."""
 
 import json
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.errors import ToolError
 
 _PYTHON: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -17,6 +18,26 @@ _PYTHON: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "null": (type(None),),
 }
+
+
+def read_arguments(args_json: str) -> JsonObject:
+    """Read arguments that were validated; an empty text is an empty object. Raises ToolError."""
+    try:
+        value: object = json.loads(args_json.strip() or "{}")
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"The arguments are not valid JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ToolError("The arguments must be a JSON object.")
+    return cast("JsonObject", value)
+
+
+def arguments_line(arguments: JsonObject) -> str:
+    """Give all arguments in one line, each cut at 60 characters; the text is raw."""
+    return " ".join(f"{key}={_short(value)}" for key, value in arguments.items())
+
+
+def _short(value: JsonValue) -> str:
+    return value[:60] if isinstance(value, str) else json.dumps(value, ensure_ascii=False)[:60]
 
 
 def wrong_arguments(name: str, args_json: str, schema: JsonObject) -> str | None:
