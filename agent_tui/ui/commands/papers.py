@@ -13,10 +13,10 @@ from pathlib import Path
 
 from agent_tui import __version__
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import columns
 from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.panels import panel
 
 LOG_TAIL_BYTES = 200_000
 REVIEW_PROMPT = (
@@ -59,7 +59,7 @@ async def _debug(host: CommandHost, _args: str) -> None:
     if not text:
         host.notice("info", f"The log is empty{f': {file}' if file else ''}.")
     else:
-        await host.view(_block("Log", str(file), text, "text"))
+        await host.view(panel("Log", str(file), text, content_type="text"))
 
 
 def _tail(file: Path) -> str:
@@ -77,7 +77,7 @@ def _tail(file: Path) -> str:
 async def _changelog(host: CommandHost, _args: str) -> None:
     text = await asyncio.to_thread(changelog)
     if text:
-        await host.view(_block("Changelog", f"agent-tui {__version__}", text, "markdown"))
+        await host.view(panel("Changelog", f"agent-tui {__version__}", text, content_type="markdown"))
     else:
         host.notice("info", f"This is agent-tui {__version__}; its changelog was not installed with it.")
 
@@ -172,18 +172,6 @@ def _rows_of(environment: Mapping[str, str]) -> list[tuple[str, str]]:
         case _:
             pass
     return rows
-
-
-def _block(name: str, title: str, text: str, content_type: str) -> ReplayBlock:
-    return ReplayBlock(
-        kind="tool",
-        text=text,
-        display_name=name,
-        title=title,
-        content_type=content_type,
-        full_length=len(text),
-        full_lines=text.count("\n") + 1,
-    )
 
 
 def paper_commands() -> list[Command]:

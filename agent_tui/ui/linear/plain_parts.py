@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -27,7 +28,7 @@ class Queue(Protocol):
     def take_back(self, index: int = -1) -> str | None: ...
 
 
-class PlainParts:
+class PlainParts(ABC):
     """Keys, colours, the clipboard and the status line belong to a screen; each says so, or does the next best."""
 
     def __init__(self, voice: Voice, queue: Queue) -> None:
@@ -36,8 +37,8 @@ class PlainParts:
         self._keys = Keymap()
 
     @property
-    def backend(self) -> Backend:
-        raise NotImplementedError
+    @abstractmethod
+    def backend(self) -> Backend: ...
 
     @property
     def keys(self) -> Keymap:

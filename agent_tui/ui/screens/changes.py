@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -37,7 +36,7 @@ class ChangesScreen(Dialog[str]):
     """
 
     def __init__(self, keys: Keymap, changes: Changes, scope: Scope, first: Comparison) -> None:
-        super().__init__(keys, "changes")
+        super().__init__(keys, "changes", "list")
         self._changes, self._shown = changes, first
         self._scope: Scope = scope
         self._comments: dict[tuple[str, ...], tuple[ChangeRow, str]] = {}
@@ -59,23 +58,11 @@ class ChangesScreen(Dialog[str]):
         self._show()
         self._rows.focus()
 
-    def take_key(self, event: events.Key) -> None:
-        """Know the keys of lists too."""
-        press = self.keys.press((self.context, "list"), event.key, event.character)
-        if press.action or press.pending:
-            event.stop()
-        if press.action:
-            self.act(press.action)
-
     def act(self, action: str) -> None:
         """Move, take back, comment, send or leave."""
+        if self._rows.perform(action, wrap=False):
+            return
         match action:
-            case "up" | "down":
-                self._rows.move(-1 if action == "up" else 1, wrap=False)
-            case "page_up" | "page_down":
-                self._rows.page(-1 if action == "page_up" else 1)
-            case "first" | "last":
-                self._rows.move_to(0 if action == "first" else len(self._lines) - 1)
             case "next_hunk" | "previous_hunk":
                 self._jump("hunk", 1 if action == "next_hunk" else -1)
             case "next_file" | "previous_file":

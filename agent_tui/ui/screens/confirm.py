@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -36,7 +35,7 @@ class Confirm(Dialog[bool]):
         no: str = "No",
         danger: bool = False,
     ) -> None:
-        super().__init__(keys)
+        super().__init__(keys, "confirm", "list")
         self._title, self._message = title, message
         self._labels = (yes, no)
         self._danger = danger
@@ -57,16 +56,6 @@ class Confirm(Dialog[bool]):
         self._rows.set_rows([Content(f" {label}") for label in self._labels], cursor=1 if self._danger else 0)
         self._rows.focus()
 
-    def take_key(self, event: events.Key) -> None:
-        """Know the keys of the answers besides those of every list."""
-        press = self.keys.press(("confirm", self.context), event.key, event.character)
-        if press.action or press.pending:
-            event.stop()
-        if press.context == "confirm":
-            self.finish(press.action == "yes")
-        elif press.action:
-            self.act(press.action)
-
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""
         event.stop()
@@ -75,6 +64,8 @@ class Confirm(Dialog[bool]):
     def act(self, action: str) -> None:
         """Move, answer or leave."""
         match action:
+            case "yes" | "no":
+                self.finish(action == "yes")
             case "up" | "down":
                 self._rows.move(1)
             case "choose":

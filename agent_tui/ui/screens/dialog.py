@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result], inherit_bindings=False):
-    """A screen over the conversation. Every key it knows is looked up in `context`; the rest bubbles to the app.
+    """A screen over the conversation. Every key it knows is looked up in `contexts`, the first first; the rest bubbles to the app.
 
     A dialog is closed by `finish`, which is safe to call twice: the first result counts.
     """
@@ -37,10 +37,10 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
     }
     """
 
-    def __init__(self, keys: Keymap, context: str = "list") -> None:
+    def __init__(self, keys: Keymap, *contexts: str) -> None:
         super().__init__()
         self.keys = keys
-        self.context = context
+        self.contexts = contexts or ("list",)
         self._finished = False
 
     @property
@@ -54,7 +54,7 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
 
     def take_key(self, event: events.Key) -> None:
         """Look a key up and do its action. Overridden instead of `on_key`, which Textual calls once per class."""
-        press = self.keys.press((self.context,), event.key, event.character)
+        press = self.keys.press(self.contexts, event.key, event.character)
         if press.action or press.pending:
             event.stop()
         if press.action:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -31,7 +30,7 @@ class DiffQuestion(Dialog[bool]):
     """
 
     def __init__(self, keys: Keymap, message: str, text: str, *, yes: str, no: str) -> None:
-        super().__init__(keys)
+        super().__init__(keys, "confirm", "list")
         self._message, self._text = message, text
         self._yes, self._no = yes, no
         self._rows = Rows(can_focus=True)
@@ -63,19 +62,11 @@ class DiffQuestion(Dialog[bool]):
         self._rows.set_rows(lines)
         self._rows.focus()
 
-    def take_key(self, event: events.Key) -> None:
-        """Know the keys of the answers besides those of every list."""
-        press = self.keys.press(("confirm", self.context), event.key, event.character)
-        if press.action or press.pending:
-            event.stop()
-        if press.context == "confirm":
-            self.finish(press.action == "yes")
-        elif press.action:
-            self.act(press.action)
-
     def act(self, action: str) -> None:
         """Scroll or leave."""
         match action:
+            case "yes" | "no":
+                self.finish(action == "yes")
             case "up" | "down":
                 self._rows.move(-1 if action == "up" else 1, wrap=False)
             case "page_up" | "page_down":

@@ -57,7 +57,7 @@ class QuestionScreen(Dialog[Answers | None]):
         grace_s: float = 0.5,
         palette: Palette = Palette.DARK,
     ) -> None:
-        super().__init__(keys)
+        super().__init__(keys, "question", "list")
         self._details = Transcript(palette)
         self._clock, self._ready_at = clock, clock() + grace_s
         self._questions = list(questions)
@@ -166,7 +166,7 @@ class QuestionScreen(Dialog[Answers | None]):
             if event.key not in ("ctrl+c", "ctrl+q"):
                 event.stop()
             return
-        press = self.keys.press(("question", self.context), event.key, event.character)
+        press = self.keys.press(self.contexts, event.key, event.character)
         if press.action or press.pending:
             event.stop()
             self.act(press.action)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -41,7 +40,7 @@ class RulesScreen(Dialog[None]):
         remove: Callable[[str], str],
         rulings: Rulings,
     ) -> None:
-        super().__init__(keys, "rules")
+        super().__init__(keys, "rules", "list")
         self._read, self._remove, self._rulings = rules, remove, rulings
         self._entries: list[RuleView | DecisionView | None] = []
         self._rows = Rows(can_focus=True)
@@ -64,14 +63,6 @@ class RulesScreen(Dialog[None]):
         """Read the rules."""
         self._refresh()
         self._rows.focus()
-
-    def take_key(self, event: events.Key) -> None:
-        """Know the keys of lists too."""
-        press = self.keys.press((self.context, "list"), event.key, event.character)
-        if press.action or press.pending:
-            event.stop()
-        if press.action:
-            self.act(press.action)
 
     def _refresh(self) -> None:
         rules, recent = list(self._read()), list(self._rulings.recent())

@@ -44,7 +44,7 @@ class ServersScreen(Dialog[None]):
     """
 
     def __init__(self, keys: Keymap, desk: ServerDesk, palette: Palette) -> None:
-        super().__init__(keys)
+        super().__init__(keys, "servers", "list")
         self._desk, self._palette = desk, palette
         self._servers: list[ServerView] = []
         self._rows = Rows(can_focus=True)
@@ -83,14 +83,6 @@ class ServersScreen(Dialog[None]):
         self._look()
         self._rows.focus()
         self.set_interval(LOOK_S, self._look)
-
-    def take_key(self, event: events.Key) -> None:
-        """Know the keys of servers besides those of every list."""
-        press = self.keys.press(("servers", self.context), event.key, event.character)
-        if press.action or press.pending:
-            event.stop()
-        if press.action:
-            self.act(press.action)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         """Show the facts of the server under the cursor."""
