@@ -7,6 +7,7 @@ import click
 
 from agent_tui import __version__
 from agent_tui.run.options import PICK, PROVIDERS, RunOptions
+from agent_tui.subcommands.shared import MODE_NAMES
 
 _EPILOG = (
     "Subcommands: exec (or run, the same as -p), tool, sessions, resume, approvals, permissions, mcp, skills, config, models, doctor, serve, acp, batch, "
@@ -16,17 +17,6 @@ _EPILOG = (
 
 def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     """Build the command of the program itself, the screen or -p; `start` gets its options and gives the exit code."""
-    mode_names = [
-        "default",
-        "accept-edits",
-        "acceptEdits",
-        "plan",
-        "auto",
-        "dont-ask",
-        "dontAsk",
-        "bypass",
-        "bypassPermissions",
-    ]
 
     @click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
     @click.argument("prompt", required=False, default="")
@@ -97,7 +87,7 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         help="Models that take over when the first is overloaded.",
     )
     @click.option("--effort", "--thinking", type=click.Choice(["low", "medium", "high", "max"]), default=None)
-    @click.option("--permission-mode", type=click.Choice(mode_names), default=None)
+    @click.option("--permission-mode", type=click.Choice(MODE_NAMES), default=None)
     @click.option("--plan", is_flag=True, help="Start in plan mode.")
     @click.option(
         "--yolo",
