@@ -16,6 +16,8 @@ from tests.support.terminal import Terminal
 ROOT = Path(__file__).parents[2]
 LOADED = "offline"
 """Stands in the status line once the program itself is there."""
+TALL = 60
+"""Rows enough for a question to stay in sight above its answer."""
 
 
 class Gated:
@@ -104,17 +106,16 @@ def test_instant_prompt_keeps_what_was_typed_before_it_was_drawn(gated: Start) -
 
 
 def test_instant_prompt_sends_a_line_that_was_entered_before_the_program_was_there(gated: Start) -> None:
-    one = gated()
+    one = gated(rows=TALL)
     with one.terminal as terminal:
         terminal.send("help\n")
         one.until_prompt("help")
         one.go_on()
-        terminal.until("Things to try")
         terminal.until(lambda text: "▌ help" in text)
 
 
 def test_instant_prompt_keeps_enter_and_what_follows_in_order(gated: Start) -> None:
-    one = gated()
+    one = gated(rows=TALL)
     with one.terminal as terminal:
         one.until_prompt("")
         for key in ("help", "\r", "and then"):
@@ -392,7 +393,7 @@ def test_instant_prompt_on_a_low_screen_stands_where_the_first_frame_has_it(gate
 
 
 def test_instant_prompt_is_drawn_over_a_prompt_argument_too(gated: Start) -> None:
-    one = gated("help me")
+    one = gated("help me", rows=TALL)
     with one.terminal as terminal:
         one.until_prompt("")
         terminal.send("next")
