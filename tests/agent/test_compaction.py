@@ -16,7 +16,8 @@ from agent_tui.protocol.messages import (
     UserMessage,
 )
 from agent_tui.providers.scripted import calls, text, use
-from tests.support.agent_world import problems_of, until, world
+from tests.support.agent_world import problems_of, world
+from tests.support.patience import until
 
 
 def user(words: str, *, pinned: bool = False) -> UserMessage:

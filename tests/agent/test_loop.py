@@ -27,7 +27,8 @@ from agent_tui.protocol.messages import (
 )
 from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest
 from agent_tui.providers.scripted import calls, text, use
-from tests.support.agent_world import problems_of, result_texts, shown_text, until, world
+from tests.support.agent_world import problems_of, result_texts, shown_text, world
+from tests.support.patience import until
 
 
 async def test_a_prompt_is_answered_and_told_in_order() -> None:

@@ -23,7 +23,8 @@ from agent_tui.protocol.messages import (
 from agent_tui.providers.base import ModelInfo
 from agent_tui.providers.retry import RetryingProvider
 from agent_tui.providers.scripted import Reply, calls, text, thinking, use
-from tests.support.agent_world import problems_of, shown_text, until, world
+from tests.support.agent_world import problems_of, shown_text, world
+from tests.support.patience import until
 
 PNG = "iVBORw0KGgoAAAANSUhEUg=="
 

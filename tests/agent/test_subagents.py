@@ -20,7 +20,8 @@ from agent_tui.protocol.messages import TokenUsage, UserMessage
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.scripted import calls, text, use
 from agent_tui.toolkit.testing import ScriptedApprover
-from tests.support.agent_world import result_texts, until
+from tests.support.agent_world import result_texts
+from tests.support.patience import until
 from tests.support.round_world import FakePolicy
 from tests.support.subagent_world import SubWorld, make_sub_world, task
 

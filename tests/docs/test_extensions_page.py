@@ -14,7 +14,8 @@ from agent_tui.extensions.plugged.plug import Pace
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.events import TurnFinished
 from agent_tui.protocol.messages import TokenUsage
-from tests.support.plug_world import plug_world, until
+from tests.support.patience import until
+from tests.support.plug_world import plug_world
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extensions.md").read_text()
 

@@ -20,8 +20,8 @@ from acp.schema import (
 )
 
 from tests.support.acp_schema import SchemaCheck
+from tests.support.patience import PATIENCE_S
 
-LIMIT_S = 60.0
 Choose = Callable[[ToolCallUpdate, Sequence[PermissionOption]], str | None]
 
 
@@ -59,7 +59,7 @@ class Editor:
 
     async def until(self, condition: Callable[[], Any]) -> None:
         """Wait for what the agent will tell."""
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             while not condition():
                 self._changed.clear()
                 await self._changed.wait()
@@ -70,7 +70,7 @@ class Editor:
 
     async def say(self, session_id: str, *blocks: Any) -> PromptResponse:
         content = [TextContentBlock(type="text", text=b) if isinstance(b, str) else b for b in blocks]
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             return await self.agent.prompt(session_id=session_id, prompt=content)
 
     def told(self, kind: str, session_id: str = "") -> list[Any]:

@@ -231,12 +231,4 @@ def _block_problems(
     return found
 
 
-async def until(check: Callable[[], Any], *, tries: int = 2000) -> None:
-    for _ in range(tries):
-        if check():
-            return
-        await asyncio.sleep(0)
-    raise TimeoutError("the condition did not come true")
-
-
 Coroutine = Awaitable[Any]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent_tui.ui.linear.program import LinearProgram
 from tests.support.fake_backend import FakeBackend
+from tests.support.patience import until
 
 
 class Talk:
@@ -28,11 +29,11 @@ class Talk:
 
     async def until(self, told: str | Callable[[], object]) -> str:
         seen = told if callable(told) else lambda: told in self.new
-        for _ in range(1000):
-            if seen():
-                return self.new
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"not said: {told!r}\n{self.said}")
+        try:
+            await until(seen)
+        except TimeoutError:
+            raise AssertionError(f"not said: {told!r}\n{self.said}") from None
+        return self.new
 
     def type(self, text: str) -> None:
         self._read = len(self.said)

@@ -13,6 +13,7 @@ from agent_tui.extensions.mcp.servers import Servers, ServerStatus
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.testing import make_context
+from tests.support.patience import PATIENCE_S, until
 
 SCRIPTS = Path(__file__).parent / "mcp_servers"
 
@@ -25,7 +26,12 @@ def spec(
         if script == "tiny.py"
         else (str(SCRIPTS / script), mode, *extra)
     )
-    values: dict[str, object] = {"command": sys.executable, "args": words, "start_s": 20.0, "call_s": 20.0}
+    values: dict[str, object] = {
+        "command": sys.executable,
+        "args": words,
+        "start_s": PATIENCE_S,
+        "call_s": PATIENCE_S,
+    }
     return ServerSpec(name=name, origin="user", file="config.toml", **{**values, **fields})  # type: ignore[arg-type]
 
 
@@ -50,10 +56,8 @@ class World:
     def status(self, name: str = "tiny") -> ServerStatus:
         return next(status for status in self.servers.statuses() if status.name == name)
 
-    async def until(self, truth: Callable[[], bool], *, limit_s: float = 20.0) -> None:
-        async with asyncio.timeout(limit_s):
-            while not truth():
-                await asyncio.sleep(0.02)
+    async def until(self, truth: Callable[[], bool]) -> None:
+        await until(truth)
 
 
 @asynccontextmanager
@@ -75,7 +79,7 @@ async def world(
     here = World(servers, CompositeSource(), workspace, [])
     try:
         if settle:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 await servers.settled()
             here.publish()
         yield here

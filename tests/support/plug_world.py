@@ -1,7 +1,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from textwrap import dedent
@@ -14,8 +14,6 @@ from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.extension import Level
 from agent_tui.toolkit.testing import make_context
-
-LIMIT_S = 20.0
 
 
 class FakePerson:
@@ -120,9 +118,3 @@ async def plug_world(
         yield world
     finally:
         await host.aclose()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not condition():
-            await asyncio.sleep(0.01)

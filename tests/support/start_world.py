@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import time
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,8 @@ from agent_tui.headless.command_approver import CommandApprover
 from agent_tui.headless.questions import Ground
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.toolkit.capture import capture
+from tests.support.patience import PATIENCE_S, until, until_now
 
-PATIENCE_S = 60.0
 NAMES = ("git", "wl-paste", "rsvg-convert", "xdg-open", "program")
 
 
@@ -51,10 +50,7 @@ class StartWorld:
 
     def wait_for_started(self, count: int) -> None:
         """Hold up the whole loop until `count` processes are noted."""
-        deadline = time.monotonic() + PATIENCE_S
-        while len(self.started()) < count:
-            assert time.monotonic() < deadline, "the program did not start its children"
-            time.sleep(0.005)
+        until_now(lambda: len(self.started()) >= count)
 
     def clean(self) -> None:
         for pid in self.started():
@@ -73,11 +69,10 @@ def is_gone(pid: int) -> bool:
 
 async def all_gone(pids: list[int]) -> bool:
     """Wait until the kernel has ended what was killed."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not all(map(is_gone, pids)):
-        if time.monotonic() > deadline:
-            return False
-        await asyncio.sleep(0.01)
+    try:
+        await until(lambda: all(map(is_gone, pids)))
+    except TimeoutError:
+        return False
     return True
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyte
 
-WAIT_S = 20.0
+from tests.support.patience import PATIENCE_S
 
 
 class Screen(pyte.Screen):
@@ -97,7 +97,7 @@ class Terminal:
         self._stream.feed(data.replace(b"\x1b[>25u", b"").replace(b"\x1b[<u", b""))
         return bool(data)
 
-    def until(self, told: str | Callable[[str], bool], *, wait_s: float = WAIT_S) -> str:
+    def until(self, told: str | Callable[[str], bool], *, wait_s: float = PATIENCE_S) -> str:
         """Read until the screen shows `told` (or it returns true); give the screen. Raises AssertionError."""
         seen = told if callable(told) else lambda text: told in text
         end = time.monotonic() + wait_s
@@ -111,7 +111,7 @@ class Terminal:
         assert seen(self.text), f"not seen: {told!r}\nexit code: {self.exit_code}\n{self.text}"
         return self.text
 
-    def quiet(self, for_s: float = 0.3, *, wait_s: float = WAIT_S) -> str:
+    def quiet(self, for_s: float = 0.3, *, wait_s: float = PATIENCE_S) -> str:
         """Read until nothing came for `for_s`; give the screen."""
         end = time.monotonic() + wait_s
         while time.monotonic() < end and self.pump(for_s):
@@ -121,7 +121,7 @@ class Terminal:
     def kill(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
 
-    def wait(self, *, wait_s: float = WAIT_S) -> int:
+    def wait(self, *, wait_s: float = PATIENCE_S) -> int:
         """Read on until the program ended; give its exit code (negative: the signal that ended it)."""
         end = time.monotonic() + wait_s
         while self.exit_code is None and time.monotonic() < end:

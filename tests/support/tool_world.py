@@ -1,4 +1,3 @@
-import asyncio
 import os
 import shutil
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.toolkit.testing import make_context
 from agent_tui.toolkit.tool import Tool
+from tests.support.patience import until
 
 OWN = (
     "bash",
@@ -142,12 +142,10 @@ def processes_with(mark: str) -> list[int]:
     return found
 
 
-async def gone(mark: str, *, within_s: float = 5.0) -> bool:
+async def gone(mark: str) -> bool:
     """Wait until no process holds `mark` any more."""
     try:
-        async with asyncio.timeout(within_s):
-            while processes_with(mark):
-                await asyncio.sleep(0.01)
+        await until(lambda: not processes_with(mark))
     except TimeoutError:
         return False
     return True

@@ -11,7 +11,8 @@ from agent_tui.sandbox.interface import Launch
 from agent_tui.toolkit.capture import capture
 from agent_tui.toolkit.children import PIPE, start_child
 from agent_tui.toolkit.process import start_command
-from tests.support.start_world import PATIENCE_S, USERS, StartWorld, all_gone, cancelled_while_it_starts
+from tests.support.patience import PATIENCE_S
+from tests.support.start_world import USERS, StartWorld, all_gone, cancelled_while_it_starts
 
 ROOT = Path(__file__).parents[2]
 LEAVES_A_CHILD = "sleep 300 & echo $! >> $NOTES; echo $$ >> $NOTES; sleep 300; true"

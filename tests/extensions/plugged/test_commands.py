@@ -5,7 +5,8 @@ import pytest
 from agent_tui.extensions.plugged.person import MAX_NOTICES, Nobody, Reception, Voice
 from agent_tui.extensions.plugged.python import Registration
 from agent_tui.protocol.errors import ToolError
-from tests.support.plug_world import FakePerson, plug_world, until, write_extension
+from tests.support.patience import until
+from tests.support.plug_world import FakePerson, plug_world, write_extension
 
 COMMANDS = """
     def release(args, ctx):

@@ -5,7 +5,8 @@ from agent_tui.extensions.plugged.feed import MAX_WAITING
 from agent_tui.extensions.plugged.offers import event_names
 from agent_tui.extensions.plugged.plug import Pace
 from agent_tui.protocol.events import Notice, TextDelta, TurnStarted
-from tests.support.plug_world import plug_world, until, write_extension
+from tests.support.patience import until
+from tests.support.plug_world import plug_world, write_extension
 
 LISTENER = """
     def extend(agent):

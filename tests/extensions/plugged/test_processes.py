@@ -10,7 +10,8 @@ import pytest
 from agent_tui.extensions.plugged.plug import Pace
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.events import Notice
-from tests.support.plug_world import PlugWorld, plug_world, until, write_extension, write_program
+from tests.support.patience import until
+from tests.support.plug_world import PlugWorld, plug_world, write_extension, write_program
 from tests.support.round_world import call, effects, make_world, outcome
 
 SERVE = """
