@@ -12,6 +12,14 @@ def main() -> int:
         from agent_tui import cli  # 25 ms that the prompt need not wait for
 
         return cli.main(drawn=drawn)
+    except (
+        Exception
+    ) as error:  # a damaged installation: what turns faults into sentences could not be imported
+        if drawn is not None and (typed := drawn.restore()):
+            print(f"Typed and not sent:\n{typed}", file=sys.stderr)
+        what = f"{type(error).__name__}: {error}".split("\n")[0]
+        print(f"agent-tui cannot be loaded ({what}); install it again.", file=sys.stderr)
+        return 1
     finally:
         if drawn is not None:
             drawn.restore()

@@ -67,8 +67,13 @@ def _dispatch_over(drawn: "InstantPrompt | None", arguments: list[str]) -> int:
     try:
         return _dispatch(arguments, drawn)
     finally:
-        if drawn is not None:
-            drawn.restore()
+        give_back(drawn)
+
+
+def give_back(drawn: "InstantPrompt | None") -> None:
+    """Take away a prompt that the program did not take over, and print what was typed into it."""
+    if drawn is not None and (typed := drawn.restore()):
+        print(f"Typed and not sent:\n{typed}", file=sys.stderr)
 
 
 def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int:
@@ -95,8 +100,7 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        if drawn is not None:
-            drawn.restore()
+        give_back(drawn)
         return _say(f"{error.format_message()} Try 'agent-tui --help'.", USAGE_ERROR)
     except click.Abort:
         return INTERRUPTED
@@ -196,8 +200,7 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     if options.screen_reader or options.no_alt_screen or asks_for_lines(os.environ) or term in NO_SCREEN:
         from agent_tui.wiring import run_lines
 
-        if drawn is not None:
-            drawn.restore()
+        give_back(drawn)
         why = (
             f"No full screen is possible with TERM={term!r}, so this is it in lines."
             if term in NO_SCREEN

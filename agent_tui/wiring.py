@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the parts are imported when they are built: the screen pain
 
 
 def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt | None" = None) -> int:
-    """Open the full screen, over the prompt that is `drawn` already, and give the exit code."""
+    """Open the full screen, over the prompt that is `drawn` already, and give the exit code. Raises what the start failed at."""
     if options.no_color:
         os.environ["NO_COLOR"] = "1"  # before Textual is imported, which reads it then
     gc.disable()  # until the first paint, where the collector takes over: 11 to 50 ms of CPU
@@ -80,7 +80,9 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         code = app.run(mouse=not options.no_mouse and preferences.configured("mouse") is not False)
     farewell = app.leaving.farewell()
     if farewell and not shown_by_browser:
-        print(farewell)
+        print(farewell, flush=True)  # before the sentence about a failure, which goes to standard error
+    if app.leaving.failure is not None:
+        raise app.leaving.failure
     return 1 if app.crash_message else code or 0
 
 

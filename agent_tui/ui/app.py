@@ -15,7 +15,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 from textual.widgets import TextArea
 
-from agent_tui.protocol.errors import AgentTuiError, ConfigError
+from agent_tui.protocol.errors import ConfigError
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.ahead import load_ahead
 from agent_tui.ui.commands.registry import Command, Level, Registry
@@ -64,8 +64,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
     """The full-screen program. `backend_loader` is awaited after the first paint.
 
     What is typed before the core is there is kept and sent then; `drawn` is the prompt that took keys before the
-    first paint. A loader that raises AgentTuiError shows its
-    sentence; the program stays open so that it can be read.
+    first paint. A start that fails ends the program: `leaving.failure` holds what was raised.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -201,14 +200,14 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     async def _load(self) -> None:
         try:
+            await self._begin()
+        except Exception as error:  # whatever the start of the core runs into must end in one sentence
+            self.leaving.give_up(error)
+
+    async def _begin(self) -> None:
+        try:
             link_type = await asyncio.to_thread(_import_link)
             backend = await self._loader()
-        except AgentTuiError as error:
-            self.notice("error", str(error))
-            return
-        except Exception as error:  # whatever the start of the core runs into must not take the screen away
-            self.report_bug(error)
-            return
         finally:  # with the collector off until here, loading takes a fifth less
             self.collector.started()
         self._link = link_type(self, backend)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from agent_tui.ui.backend import Backend
@@ -55,6 +55,11 @@ class TurnDriver:
         early, self._early = self._early, []
         for text in early:
             self.send(text)
+
+    @property
+    def early(self) -> Sequence[str]:
+        """What was sent before the core was there and waits for it, oldest first."""
+        return self._early
 
     @property
     def stopping(self) -> bool:

@@ -30,10 +30,14 @@ class EarlySession:
         if blocks:
             self._app.transcript.load(self._blocks)
 
-    def over(self, blocks: Sequence[ReplayBlock]) -> None:
-        """Show what the core says there is, unless it stands there already."""
+    def ended(self) -> None:
+        """Say no longer that something is being opened."""
         if self._is_opening:
             self._app.status.show_hint("")
+
+    def over(self, blocks: Sequence[ReplayBlock]) -> None:
+        """Show what the core says there is, unless it stands there already."""
+        self.ended()
         if self._blocks != blocks or not blocks:
             self._app.transcript.load(blocks)
         self._blocks = []

@@ -41,6 +41,7 @@ class HandOver:
         if driver is not None:  # the prompt is painted and has the focus
             self._look = look_of(self._app, self._app.prompt)
             driver.release()
+        self._app.drawn = None
         self._then()
 
     async def keep_look(self) -> None:

@@ -103,6 +103,11 @@ class InstantPrompt:
         """What was typed so far, as far as it is echoed."""
         return "".join(self._text)
 
+    @property
+    def typed(self) -> str:
+        """What can be printed of all that was typed."""
+        return _readable(self.text + self._kept.decode(errors="replace"))
+
     def draw(self) -> None:
         """Take the terminal, paint, and begin to echo."""
         self._take_terminal()
@@ -128,11 +133,13 @@ class InstantPrompt:
             self._kept += self._cut
         return bytes(self._kept)
 
-    def restore(self) -> None:
-        """Give the terminal back as it was, unless the program has taken it over."""
-        if self._end():
-            self._unwatch_signals()
-            self._give_back()
+    def restore(self) -> str:
+        """Give the terminal back as it was and what was typed; "" when the program has taken both over."""
+        if not self._end():
+            return ""
+        self._unwatch_signals()
+        self._give_back()
+        return self.typed
 
     def _end(self) -> bool:
         taken = self._lock.acquire(timeout=0.5)  # a signal may come while this thread holds it
@@ -295,6 +302,14 @@ class InstantPrompt:
         os.kill(os.getpid(), signal.SIGSTOP)
         self._take_terminal()
         self._paint()
+
+
+def _readable(typed: str) -> str:
+    """Give what can be printed of the keys that were typed."""
+    import re  # for a start that fails only
+
+    text = re.sub(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|O.|[^\[O])?", "", typed).replace("\r", "\n")
+    return "".join(char for char in text if char.isprintable() or char == "\n").strip()
 
 
 def _utf8_size(first: int) -> int:

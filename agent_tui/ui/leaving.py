@@ -7,7 +7,9 @@ import contextlib
 import signal
 from typing import TYPE_CHECKING
 
+from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.ui.crash import write_crash
+from agent_tui.ui.render.safe import clean
 
 if TYPE_CHECKING:
     from agent_tui.ui.app import AgentApp
@@ -20,10 +22,24 @@ class Leaving:
 
     def __init__(self, app: AgentApp) -> None:
         self._app = app
+        self.failure: Exception | None = None
 
     def begin(self, code: int = 0) -> None:
         """Leave with an exit code, beside whatever goes on."""
         self._app.run_worker(self._leave(code), group="leave", exit_on_error=False)
+
+    def give_up(self, failure: Exception) -> None:
+        """End because the start failed. A page has no terminal below it to read the reason on: there it stands."""
+        app = self._app
+        if not app.is_web:
+            self.failure = failure
+            self.begin(1)
+            return
+        app.early.ended()
+        if isinstance(failure, AgentTuiError):
+            app.notice("error", str(failure))
+        else:
+            app.report_bug(failure)
 
     async def _leave(self, code: int) -> None:
         """Stop the turn, end the core within 2 seconds and exit."""
@@ -42,10 +58,19 @@ class Leaving:
         app.exit(code)
 
     def farewell(self) -> str:
-        """Give the sentence to print on the normal screen once the program is gone."""
+        """Give what to print on the normal screen once the program is gone; Textual has printed `crash_message`."""
         link = self._app.link
         parting = link.backend.parting if link is not None else ""
-        return "\n".join(filter(None, (self._app.crash_message, parting)))
+        return "\n".join(filter(None, (parting, self._unsent())))
+
+    def _unsent(self) -> str:
+        """Give back what was typed when the program ended by a fault; what the core has queued it keeps itself."""
+        if self.failure is None and not self._app.crash_message:
+            return ""
+        drawn = self._app.drawn  # until the first frame has taken what was typed
+        texts = [drawn.typed] if drawn else [*self._app.driver.early, self._app.prompt.expanded]
+        typed = "\n".join(text for text in texts if text.strip())
+        return f"Typed and not sent:\n{clean(typed)}" if typed else ""
 
     def watch_signals(self) -> None:
         """Leave when the system asks for it; what a forgotten task met goes to the log."""

@@ -90,7 +90,8 @@ class TerminalDriver(LinuxDriver):
 
     def stop_application_mode(self) -> None:
         """Give the terminal back as it was."""
-        self.take_over()
+        if self.take_over() is not None:  # no frame of ours has ended the colours of the drawn prompt
+            self.write("\x1b[0m")
         self._write_held()
         super().stop_application_mode()
 

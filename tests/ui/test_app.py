@@ -23,7 +23,7 @@ from agent_tui.ui.app import AgentApp
 from agent_tui.ui.settings import UiSettings
 from tests.support.approval_requests import bash_request
 from tests.support.fake_backend import FakeBackend, approve, emit, fail, say, wait_for
-from tests.support.screens import stage
+from tests.support.screens import Stage, stage
 
 
 async def test_a_prompt_runs_a_turn_and_shows_it(workspace: Path) -> None:
@@ -68,12 +68,47 @@ async def test_a_core_that_cannot_start_is_one_sentence(workspace: Path) -> None
 
     app = AgentApp(load)
     async with app.run_test() as pilot:
+        while app.is_running:
+            await pilot.pause(0.01)
+
+    assert app.return_value == 1
+    assert str(app.leaving.failure) == "config.toml: model: expected a name"
+
+
+async def test_a_core_that_cannot_start_gives_back_what_was_sent_and_what_was_typed(workspace: Path) -> None:
+    gate = asyncio.Event()
+
+    async def load() -> FakeBackend:
+        await gate.wait()
+        raise ValueError("broken")
+
+    app = AgentApp(load, settings=UiSettings(typing_s=0.0))
+    async with app.run_test() as pilot:
+        await pilot.press(*"one", "enter", *"two")
+        gate.set()
+        while app.is_running:
+            await pilot.pause(0.01)
+
+    assert app.leaving.farewell() == "Typed and not sent:\none\ntwo"
+
+
+async def test_a_core_that_cannot_start_leaves_its_sentence_on_a_page(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def load() -> FakeBackend:
+        app.early.opening()
+        raise AgentTuiError("config.toml: model: expected a name")
+
+    monkeypatch.setattr(AgentApp, "is_web", True)
+    app = AgentApp(load)
+    async with app.run_test() as pilot:
         while not app.transcript.document.blocks:
             await pilot.pause(0.01)
-        assert app.transcript.document.blocks[0].data.text == "✗ config.toml: model: expected a name"
-        await pilot.press("ctrl+q")
         await pilot.pause()
-        assert app.return_value == 0
+
+        assert app.transcript.document.blocks[0].data.text == "✗ config.toml: model: expected a name"
+        assert "Opening" not in Stage(app, pilot, FakeBackend(workspace)).picture()
+        assert app.is_running
 
 
 async def test_a_bug_in_a_turn_costs_one_turn_and_goes_to_the_log(workspace: Path, tmp_path: Path) -> None:

@@ -124,11 +124,11 @@ class LinearProgram:
             backend = await self._load()
         except AgentTuiError as error:
             self.lines.say(f"Error: {error}")
-            self._leave(1)
+            self._give_up()
             return
         except Exception as error:  # whatever the start of the core runs into must end in one sentence
             self.report_bug(error)
-            self._leave(1)
+            self._give_up()
             return
         self._backend = backend
         grouper = Grouper(backend.workspace, Path.home())
@@ -140,6 +140,11 @@ class LinearProgram:
         status = backend.status()
         self.lines.say(f"Model {status.provider}:{status.model}, mode {status.mode}.")
         self._work(self._ready())
+
+    def _give_up(self) -> None:
+        if self._early:
+            self.lines.say("\n".join(("Not sent:", *self._early)))
+        self._leave(1)
 
     async def _ready(self) -> None:
         await offer_trust(self.host)

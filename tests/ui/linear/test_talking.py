@@ -1,13 +1,18 @@
 import asyncio
+import io
+import os
 from pathlib import Path
 
 from agent_tui.protocol.display import DisplayResult
+from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.events import ToolFinished
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.backend import RuleView, SessionView
 from agent_tui.ui.house import TrustLine, TrustView
+from agent_tui.ui.linear.program import LinearProgram
 from tests.support.fake_backend import FakeBackend, emit, say, wait_for
 from tests.support.linear_world import talk
+from tests.support.patience import until
 from tests.support.settings_world import SettingsWorld
 
 
@@ -155,3 +160,28 @@ async def test_the_end_of_the_input_leaves_and_says_how_to_go_on(tmp_path: Path)
         await here.until("agent-tui --resume s-1")
 
     assert here.backend.closed
+
+
+async def test_a_start_that_fails_says_what_was_not_sent() -> None:
+    gate = asyncio.Event()
+
+    async def load() -> FakeBackend:
+        await gate.wait()
+        raise AgentTuiError("config.toml: model: expected a name")
+
+    keyboard, terminal = os.openpty()
+    out = io.StringIO()
+    program = LinearProgram(load, fd=terminal, out=out, grace_s=0.0)
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(program.run())
+            os.write(keyboard, b"count petals\n")
+            await until(lambda: program._early)
+            gate.set()
+            code = await running
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+
+    assert code == 1
+    assert "Error: config.toml: model: expected a name\nNot sent:\ncount petals\n" in out.getvalue()
