@@ -65,7 +65,12 @@ class Loaded:
     @property
     def broken(self) -> bool:
         """Whether a file could not be read at all."""
-        return any(problem.fatal for problem in self.problems)
+        return bool(self.broken_files)
+
+    @property
+    def broken_files(self) -> frozenset[str]:
+        """The files that could not be read at all: other readers of them have nothing to add."""
+        return frozenset(str(problem.file) for problem in self.problems if problem.fatal)
 
 
 def load(

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,14 +25,14 @@ class SettingsFiles:
     """Implements `ui.configuring.SettingsDesk`.
 
     `load` reads all layers for a project that is trusted or not; `trusted` judges it as it is now; `more_problems`
-    gives what readers of other keys found wrong.
+    gives what readers of other keys found wrong, without those files of which it is told that they cannot be read.
     """
 
     paths: Paths
     workspace: Path
     load: Callable[[bool], Loaded]
     trusted: Callable[[], bool]
-    more_problems: Callable[[], Sequence[str]]
+    more_problems: Callable[[Collection[str]], Sequence[str]]
 
     async def look(self) -> SettingsView:
         return await asyncio.to_thread(self._look)
@@ -41,7 +41,7 @@ class SettingsFiles:
         trusted = self.trusted()
         loaded = self.load(trusted)
         layers = settings_layers(self.paths, self.workspace, trusted=trusted)
-        problems = [*map(str, loaded.problems), *self.more_problems()]
+        problems = [*map(str, loaded.problems), *self.more_problems(loaded.broken_files)]
         return SettingsView(
             settings=tuple(_view(setting) for setting in overview(loaded, layers)),
             problems=tuple(dict.fromkeys(problems)),

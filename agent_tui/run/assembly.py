@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Collection
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -154,7 +155,7 @@ async def _assembled(
     offline = choice.provider == "offline"
     keyless = offline and not spec.provider
     hints = [*([_CONNECT] if keyless else []), *([_TRY] if offline and with_screen else [])]
-    news = await mcp.join(ground.tools, wait=not with_person)
+    news = await mcp.join(ground.tools, wait=not with_person, told=ground.loaded.broken_files)
     extensions = SessionExtensions(ground.extensions)
     news += await extensions.start(record.id, None if with_screen else ground.tools)
     return Core(
@@ -245,10 +246,12 @@ def _settings_files(ground: Ground) -> SettingsFiles:
         verdict = TrustStore(paths.state).verdict(workspace)
         return options.trust or verdict.accepted or verdict.trusted
 
-    def rule_problems() -> list[str]:
+    def rule_problems(told: Collection[str]) -> list[str]:
         found = rule_book(options, paths, workspace, trusted=trusted()).problems
         return [
-            f"{one.file}:{one.line}: {one.text}" if one.line else f"{one.file}: {one.text}" for one in found
+            f"{one.file}:{one.line}: {one.text}" if one.line else f"{one.file}: {one.text}"
+            for one in found
+            if one.file not in told
         ]
 
     return SettingsFiles(

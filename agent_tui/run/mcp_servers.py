@@ -1,7 +1,7 @@
 """Joins the MCP servers of a run to the core: which there are, whom they may ask, when their tools count."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -29,12 +29,12 @@ class RunServers:
     found: Found
     reread: Callable[[], Awaitable[Found]]
 
-    async def join(self, tools: CompositeSource, *, wait: bool) -> list[str]:
+    async def join(self, tools: CompositeSource, *, wait: bool, told: Collection[str] = ()) -> list[str]:
         """Start the servers in the background; with `wait` until they run, and let their tools join at once.
 
-        Gives what a person should know.
+        Gives what a person should know; that the files `told` cannot be read was said already.
         """
-        notices = [f"MCP: {problem}" for problem in self.found.problems]
+        notices = [f"MCP: {problem}" for problem in self.found.problems_beside(told)]
         self.servers.start()
         if wait and self.found.servers:
             await self.servers.settled()

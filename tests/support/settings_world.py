@@ -22,7 +22,7 @@ class SettingsWorld:
             workspace=self.workspace,
             load=lambda trusted: load(settings_layers(self.paths, self.workspace, trusted=trusted)),
             trusted=lambda: self.trusted,
-            more_problems=lambda: self.rule_problems,
+            more_problems=lambda _told: self.rule_problems,
         )
 
     def user(self, text: str) -> Path:

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
@@ -126,10 +126,19 @@ _TRANSPORTS: Mapping[str, Transport] = {
 
 @dataclass(frozen=True)
 class Found:
-    """The servers that were found, by name, and what is wrong with the files themselves."""
+    """The servers that were found, by name, and what is wrong with the files themselves.
+
+    `unread` maps each file that could not be read at all to its place in `problems`.
+    """
 
     servers: tuple[ServerSpec, ...] = ()
     problems: tuple[str, ...] = ()
+    unread: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def problems_beside(self, told: Collection[str]) -> list[str]:
+        """Give the problems without those of unreadable files that another reader has `told`."""
+        known = {place for file, place in self.unread.items() if file in told}
+        return [problem for place, problem in enumerate(self.problems) if place not in known]
 
 
 @dataclass(frozen=True)
@@ -159,6 +168,7 @@ def find_servers(files: ConfigFiles, *, environ: Mapping[str, str] | None = None
     values = os.environ if environ is None else environ
     found: dict[str, ServerSpec] = {}
     problems: list[str] = []
+    unread: dict[str, int] = {}
     places: list[tuple[Origin, Sequence[str | Path]]] = [("flag", files.given)]
     if not files.strict:
         places.append(("user", [files.user] if files.user is not None else []))
@@ -168,6 +178,7 @@ def find_servers(files: ConfigFiles, *, environ: Mapping[str, str] | None = None
             try:
                 specs = read_source(source, origin=origin, environ=values)
             except ValueError as error:
+                unread[_label(source)] = len(problems)
                 problems.append(f"{_label(source)}: {error}")
                 continue
             for spec in specs:
@@ -178,7 +189,7 @@ def find_servers(files: ConfigFiles, *, environ: Mapping[str, str] | None = None
                     )
     if len(found) > MAX_SERVERS:
         problems.append(f"more than {MAX_SERVERS} MCP servers are configured; the rest is left out")
-    return Found(tuple(found.values())[:MAX_SERVERS], tuple(problems))
+    return Found(tuple(found.values())[:MAX_SERVERS], tuple(problems), unread)
 
 
 def _label(source: str | Path) -> str:
