@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from agent_tui.permissions.policy import Policy, RecentDecision, where
+from agent_tui.permissions.decide import where
+from agent_tui.permissions.policy import Policy, RecentDecision
 from agent_tui.protocol.permissions import Scope
 from agent_tui.ui.rulings import DecisionView, LastingScope
 

@@ -28,11 +28,12 @@ Rules = Callable[[Decision], Sequence[Rule]]
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The answer to one need. `by` NOBODY with ASK means that a person must answer."""
+    """The answer to one need. `by` NOBODY with ASK means that a person must answer; `why` tells them what asks."""
 
     decision: Decision
     by: DecidedBy
     rule: RuleRef
+    why: str = ""
 
     def as_decision(self, need: Need) -> PermissionDecision:
         """Give it as a decision; `pattern` says what it covers, for the confinement of the call."""
@@ -74,13 +75,13 @@ class Judge:
         if denial is not None:
             return denial
         if self.broken:
-            return _ask(RuleRef(text=f"built-in: {self.broken}"))
+            return _ask(self.broken)
         if need.sealed:
-            return _ask(RuleRef(text=f"built-in: {need.sealed}"))
+            return _ask(need.sealed)
         if self.mode is Mode.BYPASS:
             return _by_mode(Decision.ALLOW, self.mode, "everything else is allowed")
         if (asked := self.matcher.first(self.rules(Decision.ASK), need.subject)) is not None:
-            return _ask(asked.ref)
+            return Ruling(Decision.ASK, DecidedBy.NOBODY, asked.ref, why=where(asked.ref))
         allowed = self.matcher.first(self._allow_rules(need), need.subject) if need.lasting else None
         if allowed is not None:
             return Ruling(Decision.ALLOW, DecidedBy.RULE, allowed.ref)
@@ -137,13 +138,13 @@ class Judge:
             runs = kind is PermissionKind.EXECUTE and not need.unclear and not high
             if writes_here or runs:
                 return _by_mode(Decision.ALLOW, self.mode, "runs in the sandbox")
-        return _ask(RuleRef(text=f"built-in: {self._reason(need)}"))
+        return _ask(self._reason(need), otherwise=f"{kind} must be asked for")
 
     def _reason(self, need: Need) -> str:
         """Say why a person is asked."""
         if need.needs_strong and need.reads_only:
             return "git runs what its configuration names; without a strong sandbox it is asked for"
-        return need.permission.reason or f"{need.permission.kind} must be asked for"
+        return need.permission.reason
 
     def _may_write(self, need: Need) -> bool:
         """A command's own writes run unasked only where the sandbox holds them."""
@@ -154,8 +155,14 @@ def _is_high(need: Need) -> bool:
     return need.permission.risk is Risk.HIGH
 
 
-def _ask(rule: RuleRef) -> Ruling:
-    return Ruling(Decision.ASK, DecidedBy.NOBODY, rule)
+def _ask(reason: str, *, otherwise: str = "") -> Ruling:
+    rule = RuleRef(text=f"built-in: {reason or otherwise}")
+    return Ruling(Decision.ASK, DecidedBy.NOBODY, rule, why=reason)
+
+
+def where(rule: RuleRef) -> str:
+    """Give a rule with its place as one line: `deny Bash(rm *) (config.toml:3)`."""
+    return f"{rule.text} ({rule.file}:{rule.line})" if rule.file else rule.text
 
 
 def _by_mode(decision: Decision, mode: Mode, words: str) -> Ruling:

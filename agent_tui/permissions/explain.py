@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from agent_tui.permissions.policy import CallReview, Policy, where
+from agent_tui.permissions.decide import where
+from agent_tui.permissions.policy import CallReview, Policy
 from agent_tui.permissions.shell.model import Analysis
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.permissions import Decision, Permission, PermissionKind

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_tui.permissions.audit import AuditEntry, AuditLog
 from agent_tui.permissions.confine import confine, confine_request
-from agent_tui.permissions.decide import Judge, Ruling, denial_text
+from agent_tui.permissions.decide import Judge, Ruling, denial_text, where
 from agent_tui.permissions.grammar import Rule, RuleError
 from agent_tui.permissions.grants import Clock, Grant, GrantStore, new_grant, utc_now
 from agent_tui.permissions.modes import Mode
@@ -199,7 +199,9 @@ class Policy:
             rulings = [_unasked(ruling) for ruling in rulings]
         decided = [(n, r) for n, r in zip(needs, rulings, strict=True) if r.decision is not Decision.ASK]
         asking = tuple(
-            n.permission for n, r in zip(needs, rulings, strict=True) if r.decision is Decision.ASK
+            _explained(n.permission, r)
+            for n, r in zip(needs, rulings, strict=True)
+            if r.decision is Decision.ASK
         )
         denied = next(((n, r) for n, r in decided if r.decision is Decision.DENY), None)
         decisions = tuple(ruling.as_decision(need) for need, ruling in decided)
@@ -362,9 +364,11 @@ class Policy:
         )
 
 
-def where(rule: RuleRef) -> str:
-    """Give a rule with its place as one line: `deny Bash(rm *) (config.toml:3)`."""
-    return f"{rule.text} ({rule.file}:{rule.line})" if rule.file else rule.text
+def _explained(permission: Permission, ruling: Ruling) -> Permission:
+    """Give what waits for a person the reason it waits for."""
+    if not ruling.why or ruling.why == permission.reason:
+        return permission
+    return permission.model_copy(update={"reason": ruling.why})
 
 
 def _lasts(permission: Permission, decision: PermissionDecision) -> bool:

@@ -243,3 +243,11 @@ def test_git_asks_without_a_strong_sandbox_and_says_why(desk: Any) -> None:
         assert desk.run("git status") == expected
     review = desk.ask(EXECUTE, "git status")
     assert "sandbox" in (review.parts[0].rule.text if review.parts[0].rule else "")
+    assert "without a strong sandbox" in review.asking[0].reason
+
+
+def test_what_asks_is_said_with_its_place_where_a_rule_does(desk: Any) -> None:
+    desk.make(ask=["Bash(npm *)", "Read(/src/**)"])
+
+    assert desk.ask(EXECUTE, "npm test").asking[0].reason == "ask Bash(npm *) (config.toml:1)"
+    assert desk.ask(READ, desk.project / "src/a.py").asking[0].reason == "ask Read(/src/**) (config.toml:1)"
