@@ -1,4 +1,5 @@
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from agent_tui.ui.commands.registry import Command
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
 from agent_tui.ui.settings import UiSettings
 from tests.support.fake_backend import FakeBackend
+from tests.support.patience import PATIENCE_S
 
 
 class Clock:
@@ -26,12 +28,11 @@ class Stage:
     def __init__(self, app: AgentApp, pilot: Pilot[int], backend: FakeBackend) -> None:
         self.app, self.pilot, self.backend = app, pilot, backend
 
-    async def until(self, condition: Callable[[], object], *, tries: int = 400) -> None:
-        for _ in range(tries):
-            if condition():
-                return
+    async def until(self, condition: Callable[[], object]) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            assert time.monotonic() < end, "it did not happen"
             await self.pilot.pause(0.01)
-        raise AssertionError("it did not happen")
 
     async def press(self, *keys: str) -> None:
         for key in keys:
@@ -51,8 +52,8 @@ class Stage:
             if not self.app.call_later(passed.set):
                 return  # the program is gone
             with suppress(TimeoutError):
-                await asyncio.wait_for(passed.wait(), 1.0)
-                await self.pilot._wait_for_screen(timeout=1.0)
+                await asyncio.wait_for(passed.wait(), PATIENCE_S)
+                await self.pilot._wait_for_screen(timeout=PATIENCE_S)
             await asyncio.sleep(0.003)
 
     async def type(self, text: str) -> None:

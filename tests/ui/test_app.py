@@ -224,7 +224,7 @@ async def test_leaving_never_waits_for_a_core_that_hangs(workspace: Path) -> Non
 
     async with stage(workspace, backend=Hanging(workspace)) as here:
         await here.press("ctrl+q")
-        await here.until(lambda: here.app.return_value == 0, tries=300)
+        await here.until(lambda: here.app.return_value == 0)
 
 
 async def test_tu_13_the_farewell_says_how_to_go_on(workspace: Path) -> None:

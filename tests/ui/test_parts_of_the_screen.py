@@ -91,7 +91,7 @@ async def test_tu_22_many_turns_add_no_widgets_and_keys_stay_quick(workspace: Pa
         widgets = len(list(here.app.screen.walk_children()))
         for n in range(1, 200):
             here.app.driver.send(f"turn {n}")
-            await here.until(lambda: not here.app.driver.busy, tries=4000)
+            await here.until(lambda: not here.app.driver.busy)
         assert len(list(here.app.screen.walk_children())) == widgets
         assert len(here.app.transcript.document.blocks) == 400
 

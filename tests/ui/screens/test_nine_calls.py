@@ -100,17 +100,15 @@ async def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Scrip
         app = AgentApp(load, settings=UiSettings(grace_s=0.0, typing_s=0.0))
         async with app.run_test(size=(150, 45)) as pilot:
             here = Stage(app, pilot, None)  # type: ignore[arg-type]
-            await here.until(lambda: app.link is not None, tries=2000)
+            await here.until(lambda: app.link is not None)
             assert cores[0].servers is not None
             await cores[0].servers.settled()
             yield World(here, cores[0], server, project, home, tmp_path / "elsewhere" / "out.txt")
-            await here.until(lambda: not app.driver.busy, tries=3000)
+            await here.until(lambda: not app.driver.busy)
 
 
 async def seen(here: Stage, screen: ApprovalScreen, call_id: str) -> None:
-    await here.until(
-        lambda: screen.row is not None and screen.row.call_id == call_id and screen.row.read, tries=1000
-    )
+    await here.until(lambda: screen.row is not None and screen.row.call_id == call_id and screen.row.read)
 
 
 async def test_h68_mixed_calls_are_decided_one_by_one(
@@ -126,7 +124,7 @@ async def test_h68_mixed_calls_are_decided_one_by_one(
     async with program(tmp_path, monkeypatch, script) as world:
         here = world.stage
         await here.send("do it all")
-        await here.until(lambda: isinstance(here.app.screen, ApprovalScreen), tries=2000)
+        await here.until(lambda: isinstance(here.app.screen, ApprovalScreen))
         screen = await here.approval()
         listed = [(row.call_id, row.is_settled, row.state) for row in screen.round.listed()]
         await here.press("y")
@@ -150,12 +148,12 @@ async def test_h68_mixed_calls_are_decided_one_by_one(
         assert screen.note.startswith("All decided.")
         assert not (world.project / "made.txt").exists()
         await here.press("enter")
-        await here.until(lambda: here.app.screen not in (screen, here.app.screen_stack[0]), tries=2000)
+        await here.until(lambda: here.app.screen not in (screen, here.app.screen_stack[0]))
         inner = await here.approval()
         assert inner.row is not None
         origin = (inner.row.request.tool, inner.row.request.origin)
         await here.press("y")
-        await here.until(lambda: not here.app.driver.busy, tries=3000)
+        await here.until(lambda: not here.app.driver.busy)
         lines = [text for kind, text in here.shown if kind == "decision"]
 
     assert listed == [
@@ -215,9 +213,9 @@ async def test_h65_when_all_is_denied_the_model_is_called_again_with_every_resul
     async with program(tmp_path, monkeypatch, script) as world:
         here = world.stage
         await here.send("do it all")
-        await here.until(lambda: isinstance(here.app.screen, ApprovalScreen), tries=2000)
+        await here.until(lambda: isinstance(here.app.screen, ApprovalScreen))
         await here.press("x", "enter")
-        await here.until(lambda: not here.app.driver.busy, tries=3000)
+        await here.until(lambda: not here.app.driver.busy)
         assert ("assistant", "Then not.") in here.shown
 
     assert len(world.server.requests) == 2
