@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from agent_tui.protocol.errors import Overloaded, ProviderError, RateLimited, StreamCut
 from agent_tui.providers._silence import watched
@@ -186,8 +187,9 @@ class RetryingProvider:
     async def _watched(self, deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta]:
         try:
             async with aclosing(watched(deltas, self._policy.idle_s)) as found:
-                async for delta in found:
-                    yield delta
+                async for together in found:
+                    for delta in joined(together):
+                        yield delta
         except TimeoutError as error:
             raise StreamCut(f"{self.model} sent nothing for {self._policy.idle_s:.0f} s.") from error
 
@@ -219,6 +221,18 @@ class RetryingProvider:
             return error.retry_after_s + self._uniform(0.0, 0.1 * error.retry_after_s)
         full = min(self._policy.max_wait_s, self._policy.first_wait_s * 2 ** (attempt - 1))
         return self._uniform(full / 2, full)
+
+
+def joined(deltas: Sequence[Delta]) -> Sequence[Delta]:
+    """Make one piece of neighbouring pieces of text, and of reasoning: 20,000 that come at once are some 200 then."""
+    whole: list[Delta] = []
+    for kind, run in groupby(deltas, type):
+        pieces = list(run)
+        if len(pieces) > 1 and issubclass(kind, TextPiece | ThinkingPiece):
+            texts = [piece.text for piece in pieces if isinstance(piece, TextPiece | ThinkingPiece)]
+            pieces = [kind("".join(texts))]
+        whole += pieces
+    return whole
 
 
 def _as_cut(error: ProviderError) -> StreamCut:

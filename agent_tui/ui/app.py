@@ -239,7 +239,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self._link.backend.warm_up()
         if not self._warming:
             self._warming = True
-            self.run_worker(lambda: asyncio.to_thread(load_ahead), group="warm", exit_on_error=False)
+            self.run_worker(asyncio.to_thread(load_ahead), group="warm", exit_on_error=False)
 
     def _own_blocks(self) -> list[ReplayBlock]:
         return [ReplayBlock(kind="notice", text=text) for _, text in self._start_notices]

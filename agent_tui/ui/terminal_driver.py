@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import sys
 import threading
 from codecs import IncrementalDecoder, getincrementaldecoder
 from typing import IO, cast
@@ -21,6 +22,9 @@ READ_BYTES = 4096
 # times with a limit, then wait without one. Textual itself wakes up ten times a second for ever (1 ms of CPU a second).
 TICK_S = 0.1
 TICKS_AFTER_INPUT = 4
+# A letter needs the interpreter some five times in the threads that read and write the terminal. While the main thread is
+# busy each of them waits for a switch: with Python's 5 ms a letter took 100 to 200 ms while a reply came all at once.
+SWITCH_S = 0.0005
 _ALTERNATE_SCREEN = "\x1b[?1049h"
 _QUERY = re.compile(r"\x1b\[\?\d+\$p")
 _PASTE_BEGINS, _PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
@@ -127,6 +131,14 @@ class TerminalDriver(LinuxDriver):
     def run_input_thread(self) -> None:
         """Hand over what is typed until told to stop; bytes that are no UTF-8 become U+FFFD."""
         self._released.wait()
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
+        try:
+            self._read_input()
+        finally:
+            sys.setswitchinterval(before)
+
+    def _read_input(self) -> None:
         parser = XTermParser(self._debug)
         decoder = getincrementaldecoder("utf-8")("replace")
         ticks = 0

@@ -107,10 +107,7 @@ class Child:
         return (time.perf_counter() - began) * 1000
 
     def cpu_s(self) -> float:
-        total = 0
-        for task in Path(f"/proc/{self.pid}/task").iterdir():
-            total += int((task / "schedstat").read_text().split()[0])
-        return total / 1e9
+        return time.clock_gettime(~self.pid << 3 | 2)  # clock_getcpuclockid(3): threads that ended count too
 
     def rss_mib(self) -> float:
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])

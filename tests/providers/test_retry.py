@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,8 +15,15 @@ from agent_tui.protocol.errors import (
     StreamCut,
 )
 from agent_tui.protocol.messages import TextBlock, UserMessage
-from agent_tui.providers.base import Completed, Delta, ProviderRequest, TextPiece
-from agent_tui.providers.retry import RetryingProvider, RetryNotice, RetryPolicy
+from agent_tui.providers.base import (
+    Completed,
+    Delta,
+    ProviderRequest,
+    TextPiece,
+    ThinkingPiece,
+    ToolCallPiece,
+)
+from agent_tui.providers.retry import RetryingProvider, RetryNotice, RetryPolicy, joined
 from agent_tui.providers.scripted import Reply, ScriptedProvider, calls, text, thinking, use
 
 REQUEST = ProviderRequest(system="s", messages=(UserMessage(content=(TextBlock(text="hi"),)),))
@@ -265,3 +273,50 @@ async def test_it_looks_like_the_provider_it_wraps() -> None:
     assert models_of(provider) == ["scripted", "m1", 200_000, "m1"]
     assert await provider.models() == ["m1"]
     assert inner.closed
+
+
+def test_pieces_of_one_kind_that_come_together_are_one() -> None:
+    deltas: list[Delta] = [
+        ThinkingPiece("a "),
+        ThinkingPiece("thought"),
+        TextPiece("Some "),
+        TextPiece("words"),
+        ToolCallPiece("c1", "read"),
+        ToolCallPiece("c1", "read", "{}"),
+        TextPiece("."),
+    ]
+
+    assert joined(deltas) == [
+        ThinkingPiece("a thought"),
+        TextPiece("Some words"),
+        ToolCallPiece("c1", "read"),
+        ToolCallPiece("c1", "read", "{}"),
+        TextPiece("."),
+    ]
+
+
+class AtOnce(ScriptedProvider):
+    """Has its whole reply there at once, as after one read from the network."""
+
+    @asynccontextmanager
+    async def stream(self, request: ProviderRequest) -> AsyncGenerator[AsyncIterator[Delta]]:
+        async with super().stream(request) as deltas:
+            got = [delta async for delta in deltas]
+
+        async def give() -> AsyncGenerator[Delta]:
+            for delta in got:
+                yield delta
+
+        async with aclosing(give()) as given:
+            yield given
+
+
+async def test_a_reply_that_is_there_at_once_is_given_in_few_pieces() -> None:
+    words = "word " * 2_000
+
+    deltas = await collect(Waits().wrap(AtOnce([text(words)], piece_chars=5)))
+    pieces = [delta.text for delta in deltas if isinstance(delta, TextPiece)]
+
+    assert "".join(pieces) == words
+    assert len(pieces) < 500
+    assert isinstance(deltas[-1], Completed)

@@ -10,6 +10,7 @@ from agent_tui.protocol.events import (
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.ui.backend import StatusView
+from agent_tui.ui.render.lexing import find_lexer
 from agent_tui.ui.settings import UiSettings
 from tests.support.app_world import THEMES
 from tests.support.fake_backend import FakeBackend, emit, say, wait_for
@@ -50,6 +51,13 @@ async def test_typing_warms_the_core_up(workspace: Path) -> None:
         assert here.backend.warmed == 0
         await here.type("a")
         await here.until(lambda: here.backend.warmed)
+
+
+async def test_typing_loads_the_parsers_of_an_answer(workspace: Path) -> None:
+    find_lexer.cache_clear()
+    async with stage(workspace) as here:
+        await here.type("a")
+        await here.until(lambda: find_lexer.cache_info().currsize)
 
 
 async def test_x23_files_are_offered_after_an_at_sign(workspace: Path) -> None:
