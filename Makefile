@@ -4,18 +4,21 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= auto
 
-.PHONY: run test test-security check bench clean
+.PHONY: run test test-security test-release check bench docs dist clean
 
 run: $(STAMP)
 	@$(BIN)/agent-tui $(ARGS)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n $(JOBS) -m "not security and not bench and not attack" $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m "not security and not bench and not attack and not release" $(ARGS)
 
 test-security: $(STAMP)
 	$(BIN)/python -m pytest -n $(JOBS) -m "security or attack" tests $(ARGS)
 
-check: $(STAMP)
+test-release: $(STAMP)
+	$(BIN)/python -m pytest -m release tests/release $(ARGS)
+
+check: $(STAMP) docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
@@ -23,6 +26,13 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench $(ARGS)
+
+docs: $(STAMP)
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
+
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV); this takes about a minute, once."

@@ -1,6 +1,6 @@
 """A full-screen terminal coding agent. `from agent_tui import Agent` runs one from Python: docs/python-api.md."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -9,7 +9,7 @@ else:
 
     def __getattr__(name):
         """Give a public name; only then is anything imported."""
-        if name not in _PUBLIC:
+        if name not in __all__:
             raise AttributeError(f"module 'agent_tui' has no attribute {name!r}")
         from agent_tui import api
 
@@ -17,10 +17,10 @@ else:
 
     def __dir__():
         """List what is public."""
-        return ["__version__", *_PUBLIC]
+        return ["__version__", *__all__]
 
 
-_PUBLIC = (
+__all__ = (
     "Agent",
     "AgentTuiError",
     "ApprovalDecided",

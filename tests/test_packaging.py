@@ -1,22 +1,17 @@
 import json
-import os
-import shutil
-import subprocess
+import re
 import sys
+import tarfile
 import tomllib
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-
-
-def run(*command: str | Path, cwd: Path, **extra: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **extra}
-    return subprocess.run(
-        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, env=environment, check=False
-    )
+from agent_tui import __version__
+from agent_tui.subcommands.version import COMMIT_FILE
+from tests.support.built import COMMIT, ROOT, Built, build, run, succeed
 
 
 def test_package_list_equals_the_folders() -> None:
@@ -30,28 +25,51 @@ def test_package_list_equals_the_folders() -> None:
 
 
 @pytest.fixture(scope="module")
-def clean_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return build(tmp_path_factory.mktemp("built"), "--no-isolation")
+
+
+@pytest.fixture(scope="module")
+def clean_python(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Python of its own with the wheel, and the dependencies of this one by path."""
     folder = tmp_path_factory.mktemp("clean")
-    source = folder / "source"
-    left_out = shutil.ignore_patterns(
-        ".venv", ".git", "build", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis"
-    )
-    shutil.copytree(ROOT, source, ignore=left_out)
-    built = run(
-        sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, source, cwd=folder
-    )
-    assert built.returncode == 0, built.stdout + built.stderr
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
     site = next((folder / "venv" / "lib").glob("python*/site-packages"))
-    wheel = next(folder.glob("*.whl"))
-    installed = run(sys.executable, "-m", "pip", "install", "--no-deps", "--target", site, wheel, cwd=folder)
-    assert installed.returncode == 0, installed.stdout + installed.stderr
+    succeed(sys.executable, "-m", "pip", "install", "--no-deps", "--target", site, built.wheel, cwd=folder)
     ours = next(Path(path) for path in sys.path if path.endswith("site-packages"))
     # Dependencies only: an editable install of this checkout would hide what the wheel lacks.
     (site / "dependencies.pth").write_text(f"import sys; sys.path.append({str(ours)!r})\n")
     return python
+
+
+def test_sdist_holds_the_sources_and_nothing_else(built: Built) -> None:
+    with tarfile.open(built.sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames() if archive.getmember(name).isfile()}
+
+    made = {
+        name for name in held if name in ("PKG-INFO", "setup.cfg") or name.startswith("agent_tui.egg-info/")
+    }
+    assert held - made - {f"agent_tui/{COMMIT_FILE}"} == built.files - {".gitignore"}
+
+
+def test_wheel_holds_the_package_alone(built: Built) -> None:
+    with zipfile.ZipFile(built.wheel) as archive:
+        tops = {name.partition("/")[0] for name in archive.namelist()}
+
+    assert tops == {"agent_tui", f"agent_tui-{__version__}.dist-info"}
+
+
+def test_wheel_says_its_version_and_the_commit_it_was_made_of(clean_python: Path, tmp_path: Path) -> None:
+    done = run(clean_python, "-m", "agent_tui", "--version", cwd=tmp_path)
+
+    assert done.stdout == f"agent-tui {__version__} ({COMMIT[:9]})\n", done.stderr
+
+
+def test_changelog_has_a_dated_section_for_the_version() -> None:
+    heads = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+    assert re.fullmatch(rf"{re.escape(__version__)} \(\d{{4}}-\d\d-\d\d\)|Unreleased", heads[0]), heads
 
 
 def test_wheel_lists_exactly_the_bundled_tools(clean_python: Path, tmp_path: Path) -> None:

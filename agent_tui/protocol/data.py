@@ -5,6 +5,7 @@ import re
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 JsonObject = dict[str, JsonValue]
+"""A JSON object as Python has it: str, int, float, bool, None, lists and dicts with text as keys."""
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,

@@ -125,7 +125,10 @@ class ToolDenied(TurnEvent):
 
 
 class Retrying(TurnEvent):
-    """A request failed and will be sent again after `wait_s` seconds. `attempt` counts from 1."""
+    """A request failed and will be sent again after `wait_s` seconds.
+
+    `attempt` is the number of the one that failed, from 1; `max_attempts` counts the first one too.
+    """
 
     type: Literal["retrying"] = "retrying"
     attempt: int
@@ -135,7 +138,10 @@ class Retrying(TurnEvent):
 
 
 class Compacted(TurnEvent):
-    """Older messages were replaced. Token counts are estimates."""
+    """Older messages were replaced; `summary` is what was put in their place.
+
+    `tokens_before` and `tokens_after` are estimates of the whole context.
+    """
 
     type: Literal["compacted"] = "compacted"
     tokens_before: int
@@ -166,7 +172,7 @@ class Usage(TurnEvent):
 
 
 class TurnFinished(TurnEvent):
-    """The turn ended by itself."""
+    """The turn ended by itself. `usage` and `cost_usd` sum all its requests; `cost_usd` is None when a price is not known."""
 
     type: Literal["turn_finished"] = "turn_finished"
     stop_reason: TurnStop
@@ -212,6 +218,7 @@ Event = Annotated[
     | TurnCancelled,
     Field(discriminator="type"),
 ]
+"""Any event. `type` tells them apart, in Python by `match` on the classes, in JSON by its text."""
 
 EventSink = Callable[[Event], Awaitable[None]]
 """Where the core tells its events; it is awaited, so a slow reader slows the core, nothing is dropped."""

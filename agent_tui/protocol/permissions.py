@@ -55,7 +55,7 @@ class DecidedBy(StrEnum):
 
 
 class RuleRef(Data):
-    """Where a decision came from: the rule's text with file and 1-based line, or a built-in reason (line 0)."""
+    """Where a decision came from: the rule's text with `file` and 1-based `line`, or a built-in reason (`line` 0)."""
 
     text: str
     file: str = ""
@@ -78,7 +78,11 @@ class Permission(Data):
 
 
 class PermissionDecision(Data):
-    """The answer to one permission. ASK never stands here."""
+    """The answer to one permission. ASK never stands here.
+
+    `pattern` is what a lasting answer stores; it ends at `expires_at`, None is never. `rule` names what decided: a rule, a
+    hook or a built-in reason; None when a person did.
+    """
 
     permission_id: str
     decision: Decision
@@ -90,7 +94,10 @@ class PermissionDecision(Data):
 
 
 class CommandPart(Data):
-    """One simple command of a shell text, for the preview: its argv, verdict and the reason."""
+    """One simple command of a shell text, for the preview.
+
+    `argv` are its words as far as they are known before it runs; `rule` is the rule that decided, None when none did.
+    """
 
     argv: tuple[str, ...]
     decision: Decision
@@ -103,8 +110,9 @@ class PermissionRequest(Data):
 
     `permissions` holds only what is not covered yet; `decided` what rules and grants answered. `bases` maps real
     path to SHA-256 of what the preview showed. `origin` is "" for the main agent, else the sub-agent's name.
-    `may_change` marks a preview that an earlier command of the same round could outdate. `arguments_json` is
-    the exact text bound by `args_sha256` (hex).
+    `preview` is what the call would do, None when its tool shows nothing. `may_change` marks one that an earlier command
+    of the same round could outdate; `second_review` that the call was allowed before and its file has changed since.
+    `arguments_json` is the exact text bound by `args_sha256` (hex).
     """
 
     request_id: str
@@ -130,7 +138,7 @@ class Verdict(Data):
 
     `feedback` reaches the model with the call's result, allowed or denied. `edited_arguments` replaces the
     arguments; they are analysed again. `accepted_hunks` are 0-based; None accepts all. `unasked` marks a denial
-    given only because nobody could be asked.
+    given only because nobody could be asked; `deferred` leaves the call open for a later answer.
     """
 
     call_id: str

@@ -36,12 +36,12 @@ class ToolResult(Data):
     def success(
         cls, text: str, *, data: JsonObject | None = None, images: tuple[ImageBlock, ...] = ()
     ) -> "ToolResult":
-        """A result that went well."""
+        """Give a result that went well. `data` is as in the class; None is none."""
         return cls(output=text, data=data or {}, images=images)
 
     @classmethod
     def error(cls, text: str, *, data: JsonObject | None = None) -> "ToolResult":
-        """A result the model should react to."""
+        """Give a result the model should react to. `data` is as in the class; None is none."""
         return cls(output=text, is_error=True, data=data or {})
 
 
@@ -71,7 +71,11 @@ class ToolCallOutcome(Data):
 
 
 class BatchResult(Data):
-    """Outcomes of a whole round, one per call, in request order."""
+    """Outcomes of a whole round, one per call, in request order.
+
+    `pending` are the requests that were put off; their calls have no result yet. `cancelled` says that a person
+    stopped the round.
+    """
 
     outcomes: tuple[ToolCallOutcome, ...]
     pending: tuple[PermissionRequest, ...] = ()
@@ -84,7 +88,9 @@ TurnStop = StopReason | Literal["cancelled", "failed", "pending_approvals", "rou
 class TurnResult(Data):
     """What one turn came to. `usage` sums every request, also of a turn that failed or was cancelled.
 
-    `denied_unasked` counts calls that were denied only because nobody could be asked.
+    `structured` is the answer to a schema, None without one. `cost_usd` is None when a price is not known.
+    `pending_approvals` wait for an answer from elsewhere. `denied_unasked` counts calls that were denied only because
+    nobody could be asked.
     """
 
     messages: tuple[UserMessage | AssistantMessage, ...] = ()

@@ -71,7 +71,11 @@ Delta = TextPiece | ThinkingPiece | ToolCallPiece | Counted | Completed
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What is known of a model. Token counts and USD per million tokens; None is "not known", never a guess.
+    """What is known of a model: `context_tokens`, `max_output_tokens`, prices in USD per million tokens.
+
+    None is "not known", never a guess; that goes for `input_usd_per_mtok`, `output_usd_per_mtok`,
+    `cache_read_usd_per_mtok` and `cache_write_usd_per_mtok` too. `sees_images`, `reads_pdfs` and `thinks` say that a request
+    may hold pictures, PDF files and an effort.
 
     A request whose prompt (with what the cache read and wrote) is longer than `long_prompt_from_tokens` costs
     `long_prompt_input_factor` times as much for input and cache, `long_prompt_output_factor` for output.

@@ -157,7 +157,7 @@ class ScriptedProvider:
 
     @asynccontextmanager
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[AsyncIterator[Delta]]:
-        """Play the next reply of the script."""
+        """Play the next reply of the script. Raises BadResponse behind its end, and what the script says."""
         self._asked += 1
         self.requests.append(request)
         if self._keep_requests is not None:

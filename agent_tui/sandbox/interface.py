@@ -38,7 +38,7 @@ class Confinement:
 
 @dataclass(frozen=True)
 class Launch:
-    """How to spawn a command: the full argv, environment and descriptors to pass.
+    """How to spawn a command: the full `argv`, the whole environment `env` by name, the directory and descriptors.
 
     `pass_fds` stay open in the child under the same numbers; the spawner closes its own copies of
     `close_after` once the child runs.
@@ -73,11 +73,14 @@ class Sandbox(Protocol):
         env: Mapping[str, str],
         keep_fds: tuple[int, ...] = (),
     ) -> Launch:
-        """Wrap `argv` for `confinement`. `keep_fds` must reach the command. Raises SandboxError."""
+        """Wrap `argv` for `confinement`. `env` is all the command will have, by name; nothing is added from ours.
+
+        `keep_fds` must reach the command under the same numbers. Raises SandboxError when it cannot be confined so.
+        """
         ...
 
 
-class NoSandbox:
+class NoSandbox(Sandbox):
     """Runs commands as they are; whoever uses it must have asked."""
 
     def __init__(self, reason: str = "no sandbox was set up") -> None:

@@ -7,17 +7,19 @@ from typing import cast
 
 from agent_tui import __version__
 
+COMMIT_FILE = "_commit.txt"
+"""Beside the package in a wheel: the commit that it was built from. A checkout has none."""
 _SHORT = 9
 
 
 def version_line() -> str:
     """Give `agent-tui VERSION (COMMIT)`; without the commit where nothing names it. Runs no program."""
-    commit = _checkout(Path(__file__).parents[2]) or _installed()
+    commit = checkout_commit(Path(__file__).parents[2]) or _built() or _installed()
     return f"agent-tui {__version__}{f' ({commit[:_SHORT]})' if commit else ''}"
 
 
-def _checkout(root: Path) -> str:
-    """Read the commit of the checkout that this file lies in, "" when it lies in none."""
+def checkout_commit(root: Path) -> str:
+    """Read the commit that the checkout `root` stands at: 40 or 64 hex digits, "" when it is no checkout of ours."""
     git = root / ".git"
     if not (root / "pyproject.toml").is_file():
         return ""
@@ -41,6 +43,14 @@ def _of_branch(git: Path, name: str) -> str:
             return (place / name).read_text(encoding="utf-8").strip()
     packed = (home / "packed-refs").read_text(encoding="utf-8").splitlines()
     return next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")
+
+
+def _built() -> str:
+    """Read the commit that was written into the wheel."""
+    try:
+        return (Path(__file__).parents[1] / COMMIT_FILE).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _installed() -> str:

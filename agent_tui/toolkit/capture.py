@@ -42,7 +42,7 @@ async def capture(
     """Run a short program (rg, git, a worker or a hook of the person's) and give its output.
 
     It is over when its own process is; what that left running in its group is then killed, as all is when the time or
-    the size is used up or the caller is cancelled. `stderr` is as for `start_child`. Raises TimeoutError, OSError, and
+    the size is used up or the caller is cancelled. `cwd` and `env` None are ours; `stderr` is as for `start_child`. Raises TimeoutError, OSError, and
     ValueError for a zero byte in `argv`.
     """
     child = await start_child(

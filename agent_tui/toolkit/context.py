@@ -18,7 +18,10 @@ class QuestionOption(Data):
 
 
 class Question(Data):
-    """One question for the person; a free-text answer is always possible. `details` is markdown to read first."""
+    """One question for the person; a free-text answer is always possible.
+
+    `header` is a word or two for its tab, `details` markdown to read first. With `multiple` several options may be chosen.
+    """
 
     question: str
     header: str = ""
@@ -35,7 +38,10 @@ Report = Callable[[str], Awaitable[None]]
 
 
 class TodoItem(Data):
-    """One line of the todo list."""
+    """One line of the todo list.
+
+    `status` is pending, in_progress, completed, cancelled, failed or blocked; `priority` critical, high, medium or low.
+    """
 
     content: str
     status: str = "pending"
@@ -57,7 +63,10 @@ class ShellState:
 
 
 class JobView(Data):
-    """A background job as a tool sees it. `exit_code` is None while it runs; `output` is what is new."""
+    """A background job as a tool sees it. `exit_code` is None while it is `running`; `output` is what is new.
+
+    `log_path` is the file of all its output.
+    """
 
     job_id: str
     command: str
@@ -150,7 +159,10 @@ class Modes(Protocol):
 
 
 class FetchedPage(Data):
-    """A response after redirects. `body` is at most 5 MiB, decompressed."""
+    """A response after redirects. `status` is that of HTTP; `body` is at most 5 MiB, decompressed.
+
+    `charset` is the one of the content type, "" when it has none. `from_cache` says that no request was made.
+    """
 
     url: str
     status: int
@@ -191,7 +203,10 @@ class ToolContext:
 
     `workspace` is the project's real path; relative paths are relative to it. `cwd` is the shell's directory.
     `ask`, `spawn`, `jobs`, `skills`, `modes` and `web` are None where there is none (no person, inside a sub-agent).
-    `confinement` is what this call was granted. `data_dir` is the session's private folder for full outputs; it is readable by the file tools without asking.
+    `report` shows live output, `files` guards what was read, `todos` is the list that the model keeps.
+    `confinement` is what this call was granted; a command goes through `sandbox.launch` with it. `data_dir` is the
+    session's private folder for full outputs; it is readable by the file tools without asking. `sees_images` says whether
+    the model takes them. `extra_roots` are real paths of more folders that count as the project's.
     """
 
     call_id: str

@@ -86,7 +86,7 @@ class BlockingContext(Protocol):
     def confirm(
         self, title: str, message: str, *, yes: str = "Yes", no: str = "No", danger: bool = False
     ) -> Reply:
-        """Ask the person and wait. Without a screen the reply is not ok."""
+        """Ask the person and wait; with `danger` the cursor stands on no. Without a screen the reply is not ok."""
         ...
 
     def notify(self, level: Level, text: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_tui.protocol.events import Event
+from agent_tui.protocol.journal import Journal
 from agent_tui.protocol.messages import AssistantMessage, UserMessage
 from agent_tui.protocol.permissions import (
     Decision,
@@ -48,6 +49,7 @@ class RecordingSink:
         self._changed = asyncio.Condition()
 
     async def __call__(self, event: Event) -> None:
+        """Keep `event`."""
         async with self._changed:
             self.events.append(event)
             self._changed.notify_all()
@@ -113,7 +115,7 @@ class ScriptedApprover:
         )
 
 
-class RecordingJournal:
+class RecordingJournal(Journal):
     """Keeps what was written down as (record, facts), in order.
 
     `fail` names records that cannot be written: they raise OSError.

@@ -65,5 +65,5 @@ def cap_output(text: str, *, limit_chars: int = OUTPUT_LIMIT_CHARS) -> str:
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """Give "1 file" or "3 files"."""
+    """Give `number` with its noun, "1 file" or "3,000 files"; `plural` is for nouns that take no s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

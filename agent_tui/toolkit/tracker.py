@@ -14,7 +14,10 @@ HASH_LIMIT_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a file was when it was read. `sha256` is hex, "" above 8 MiB."""
+    """What a file was when it was read: the fields of `os.stat_result` of those names, `size` in bytes.
+
+    `dev` and `ino` name the file, whatever its path. `sha256` is hex, "" above 8 MiB.
+    """
 
     dev: int
     ino: int
@@ -94,14 +97,17 @@ class FileTracker:
     # What an approval binds a call to.
 
     def expect(self, call_id: str, bases: Mapping[str, str]) -> None:
-        """Bind `call_id` to the contents its approved preview started from; none before a second review."""
+        """Bind `call_id` to `bases`: real path -> SHA-256 (hex, "" for no file) its approved preview started from.
+
+        They are empty before a second review.
+        """
         with self._lock:
             before = self._approved.get(call_id)
             asked = frozenset([*bases, *(before.asked if before else ())])
             self._approved[call_id] = _Approved(bases=dict(bases), asked=asked)
 
     def accept_hunks(self, call_id: str, hunks: Sequence[int] | None) -> None:
-        """Bind `call_id` to the hunks of its preview that the person accepted (0-based); None accepts all."""
+        """Bind `call_id` to the `hunks` of its preview that the person accepted (0-based); None accepts all."""
         with self._lock:
             approved = self._approved.setdefault(call_id, _Approved(bases={}))
             approved.hunks = None if hunks is None else tuple(hunks)
@@ -152,7 +158,10 @@ class FileTracker:
             self._announced.add(path)
 
     def plan(self, call_id: str, contents: Mapping[Path, bytes | None]) -> None:
-        """Say what files will hold after `call_id` (None: deleted); previews of later calls start there."""
+        """Say what files will hold after `call_id`: `contents` by real path, None for deleted.
+
+        Previews of later calls start there.
+        """
         with self._lock:
             self._plans[call_id] = dict(contents)
 

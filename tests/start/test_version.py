@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui import __version__
-from agent_tui.subcommands.version import _checkout, version_line
+from agent_tui.subcommands.version import checkout_commit, version_line
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -18,7 +18,7 @@ def checkout(tmp_path: Path) -> Path:
     return root
 
 
-def test_the_line_names_version_and_commit_of_this_checkout() -> None:
+def test_the_line_names_version_and_commit_of_thischeckout_commit() -> None:
     root = Path(__file__).parents[2]
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
     commit = f" ({head.stdout[:9]})" if head.returncode == 0 else ""
@@ -36,14 +36,14 @@ def test_a_branch_a_packed_branch_and_a_loose_head_are_read(checkout: Path) -> N
     git = checkout / ".git"
     (git / "HEAD").write_text("ref: refs/heads/main\n")
     (git / "refs/heads/main").write_text(f"{COMMIT}\n")
-    assert _checkout(checkout) == COMMIT
+    assert checkout_commit(checkout) == COMMIT
 
     (git / "refs/heads/main").unlink()
     (git / "packed-refs").write_text(f"# pack-refs\n{COMMIT} refs/heads/main\n")
-    assert _checkout(checkout) == COMMIT
+    assert checkout_commit(checkout) == COMMIT
 
     (git / "HEAD").write_text(f"{COMMIT}\n")
-    assert _checkout(checkout) == COMMIT
+    assert checkout_commit(checkout) == COMMIT
 
 
 def test_a_worktree_leads_to_its_branch(checkout: Path, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_worktree_leads_to_its_branch(checkout: Path, tmp_path: Path) -> None:
     (tree / "pyproject.toml").touch()
     (tree / ".git").write_text(f"gitdir: {own}\n")
 
-    assert _checkout(tree) == COMMIT
+    assert checkout_commit(tree) == COMMIT
 
 
 @pytest.mark.parametrize("head", [None, "", "ref: refs/heads/none", "ref: ../../etc"])
@@ -66,11 +66,11 @@ def test_without_a_commit_only_the_version_is_said(checkout: Path, head: str | N
     if head is not None:
         (checkout / ".git/HEAD").write_text(head)
 
-    assert _checkout(checkout) == ""
+    assert checkout_commit(checkout) == ""
 
 
 def test_a_folder_that_is_no_checkout_of_ours_is_not_asked(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").write_text(COMMIT)
 
-    assert _checkout(tmp_path) == ""
+    assert checkout_commit(tmp_path) == ""
