@@ -214,14 +214,13 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
 
 def _check_for_a_mistyped_subcommand(options: RunOptions) -> None:
     """A single word that is nearly a subcommand is no prompt. Raises UsageError."""
-    import difflib
-
+    from agent_tui.protocol.near_names import slips
     from agent_tui.subcommands.commands import COMMANDS
 
     word = options.prompt
     if options.print_mode or not word.isalpha():
         return
-    close = difflib.get_close_matches(word, [*COMMANDS, *PLAIN], n=1, cutoff=0.8)
+    close = slips(word, [*COMMANDS, *PLAIN], most=1, likeness=0.8)
     if close:
         raise _usage(f"no subcommand {word!r}; did you mean {close[0]!r}? As a prompt: agent-tui -p {word}")
 

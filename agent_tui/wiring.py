@@ -29,9 +29,10 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     from agent_tui.extensions.bundled import themes_dir
     from agent_tui.run.early_session import opens_stored, stored_blocks
     from agent_tui.run.preferences import Preferences
-    from agent_tui.ui.lean import import_textual_lean
+    from agent_tui.ui.lean import import_textual_lean, leave_out_pydantic_plugins
 
     import_textual_lean()
+    leave_out_pydantic_plugins()
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.presets import preset_named
     from agent_tui.ui.progress import knows_progress
@@ -192,12 +193,13 @@ async def _tool_approver(core: "Core", name: str, *, say: Callable[[str], None])
 
     from agent_tui.headless.tool_approver import ToolApprover
     from agent_tui.protocol.errors import UsageError
+    from agent_tui.protocol.near_names import did_you_mean
 
     names = core.servers.tools()
     if name not in names:
         await core.aclose()
-        there = f"the servers offer {', '.join(names)}" if names else "no server offers a tool"
-        raise UsageError(f"--permission-prompt-tool: there is no {name!r}; {there}")
+        meant = did_you_mean(name, names) if names else "; no server offers a tool"
+        raise UsageError(f"--permission-prompt-tool: there is no {name!r}{meant}")
     return ToolApprover(name, partial(core.servers.ask, name), say=say)
 
 
@@ -246,6 +248,7 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
 
     from agent_tui.headless.tool_command import KeyboardApprover, list_tools, parse_batch, run_calls
     from agent_tui.protocol.errors import UsageError
+    from agent_tui.protocol.near_names import did_you_mean
     from agent_tui.protocol.tools import ToolCall
     from agent_tui.run.log_file import logging_to
     from agent_tui.run.options import RunOptions
@@ -278,7 +281,10 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
         async with tool_rounds(workspace, approver) as rounds:
             for call in calls:
                 if not rounds.tools.owns(call.name):
-                    raise UsageError(f"no tool named {call.name!r}; 'agent-tui tool --list' lists them")
+                    lists = "; 'agent-tui tool --list' lists them"
+                    names = [spec.name for spec in rounds.tools.specs()]
+                    meant = did_you_mean(call.name, names, otherwise=lists)
+                    raise UsageError(f"no tool named {call.name!r}{meant}")
             return int(await run_calls(rounds, approver, calls, out=sys.stdout))
 
     with logging_to(user_paths().log):

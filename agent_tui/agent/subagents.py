@@ -22,6 +22,7 @@ from agent_tui.protocol.errors import AgentTuiError, ToolError
 from agent_tui.protocol.events import EventSink
 from agent_tui.protocol.journal import Journal
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, ToolUseBlock
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.base import Provider
@@ -106,7 +107,7 @@ class Subagents:
         """Run a sub-agent to its end; when cancelled it stops and what it came to is given. Raises ToolError."""
         kind = self._types.get(agent)
         if kind is None:
-            raise ToolError(f"No agent named {agent!r}. Agents: {', '.join(self._order)}.")
+            raise ToolError(f"No agent named {agent!r}{did_you_mean(agent, self._order, end='.')}")
         async with self._room, AsyncExitStack() as stack:
             title = f"{kind.name}: {description}"
             transcript = self._setting.transcript(call_id, title)

@@ -10,9 +10,10 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 from tomlkit.toml_document import TOMLDocument
 
-from agent_tui.config.load import read_text, section_model
+from agent_tui.config.load import read_text, section_model, setting_keys
 from agent_tui.config.paths import PROJECT_FOLDER
 from agent_tui.protocol.errors import ConfigError
+from agent_tui.protocol.near_names import did_you_mean
 
 
 def parse_value(key: str, text: str, *, file: Path) -> object:
@@ -23,7 +24,8 @@ def parse_value(key: str, text: str, *, file: Path) -> object:
     section, _, name = key.partition(".")
     model = section_model(section)
     if model is None or name not in model.model_fields:
-        raise ConfigError("is not a setting; 'agent-tui config get' lists them", file=file, key=key)
+        meant = did_you_mean(key, setting_keys(), otherwise="; 'agent-tui config get' lists them")
+        raise ConfigError(f"is not a setting{meant}", file=file, key=key)
     reason = ""
     for candidate in _readings(text.strip()):
         try:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from agent_tui.config.lines import line_of
 from agent_tui.config.settings import Settings
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.near_names import did_you_mean
 
 MAX_SIZE_BYTES = 1_048_576
 _TABLE = TypeAdapter(dict[str, object])
@@ -173,7 +174,10 @@ class _Loading:
         section, _, name = key.partition(".")
         model = section_model(section)
         if model is None or name not in model.model_fields:
-            self.problems.append(Problem(file, key, "is not a setting of this version; it is ignored", line))
+            meant = did_you_mean(key, setting_keys(), otherwise="")
+            self.problems.append(
+                Problem(file, key, f"is not a setting of this version; it is ignored{meant}", line)
+            )
             return
         try:
             checked = model.model_validate({name: value})
@@ -197,6 +201,12 @@ def section_model(section: str) -> type[BaseModel] | None:
     info = Settings.model_fields.get(section)
     model = info.annotation if info else None
     return model if isinstance(model, type) and issubclass(model, BaseModel) else None
+
+
+def setting_keys() -> list[str]:
+    """List the dotted keys of all settings."""
+    models = {section: section_model(section) for section in Settings.model_fields}
+    return [f"{section}.{name}" for section, model in models.items() if model for name in model.model_fields]
 
 
 def _flatten(data: Mapping[str, object]) -> list[tuple[str, object]]:

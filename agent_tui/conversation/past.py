@@ -10,6 +10,7 @@ from agent_tui.agent.rewind import Rewind, Rewound
 from agent_tui.conversation.changes import Opened, SessionChanges, views
 from agent_tui.conversation.picture import png_of
 from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.sessions.export import to_html, to_markdown
 from agent_tui.sessions.frames import Frames, RawRecord, active_path, dumps, text_of
 from agent_tui.sessions.info import info_of
@@ -103,7 +104,7 @@ class SessionPast:
     async def export(self, kind: str, path: str) -> str:
         chosen = (kind or "md").lower().replace("markdown", "md").replace("jsonl", "json")
         if chosen not in _FORMATS:
-            raise AgentTuiError(f"There is no format {kind!r}. Formats: {', '.join(_FORMATS)}.")
+            raise AgentTuiError(f"There is no format {kind!r}{did_you_mean(kind, _FORMATS, end='.')}")
         record = self._opened().record
         target = self._target(path, f"session-{record.id[:8]}.{'jsonl' if chosen == 'json' else chosen}")
         try:

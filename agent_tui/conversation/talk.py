@@ -8,6 +8,7 @@ from agent_tui.agent.loop import Agent
 from agent_tui.agent.notes import CLOSE, OPEN
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, UserMessage
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.sessions.frames import active_path
 from agent_tui.sessions.store import Session
 from agent_tui.ui.talk import EFFORTS, DraftView, ShareView, Side
@@ -37,7 +38,7 @@ class SessionTalk:
 
     def set_effort(self, effort: str) -> str:
         if effort not in EFFORTS:
-            return f"There is no effort {effort!r}; there are {', '.join(EFFORTS[1:])}."
+            return f"There is no effort {effort!r}{did_you_mean(effort, EFFORTS[1:], end='.')}"
         agent = self._agent()
         agent.effort = effort
         thinks = agent.provider.info.thinks

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from agent_tui.protocol.near_names import did_you_mean
+
 REPAIR_DISTANCE = 2
 WELL_KNOWN = frozenset(
     {"read", "write", "edit", "patch", "bash", "glob", "grep", "list", "task", "skill", "question"}
@@ -27,18 +29,12 @@ def repaired(name: str, known: Iterable[str]) -> str | None:
 
 def unknown_tool(name: str, known: Iterable[str]) -> str:
     """Say to the model that there is no such tool, and what it may have meant."""
-    names = list(known)
-    near = _nearest(name, names, limit=3)
-    if near:
-        return f"No tool named {name!r}; did you mean {' or '.join(map(repr, near))}?"
-    if not names:
-        return f"No tool named {name!r}: there are no tools."
-    return f"No tool named {name!r}. The tools are: {', '.join(names)}."
+    return f"No tool named {name!r}{did_you_mean(name, known, end='.')}"
 
 
-def _nearest(name: str, names: list[str], *, limit: int = REPAIR_DISTANCE) -> list[str]:
-    """Give the names at the smallest distance, if that is at most `limit` and not the whole word."""
-    best, found = limit, list[str]()
+def _nearest(name: str, names: list[str]) -> list[str]:
+    """Give the names at the smallest distance, if that is at most `REPAIR_DISTANCE` and not the whole word."""
+    best, found = REPAIR_DISTANCE, list[str]()
     for candidate in names:
         longest = max(len(name), len(candidate))
         distance = edit_distance(name.casefold(), candidate.casefold(), limit=best)

@@ -8,6 +8,7 @@ from pathlib import Path
 from agent_tui.extensions.front_matter import Document, Fault, Unreadable, read_document
 from agent_tui.extensions.places import Folder
 from agent_tui.extensions.skills import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, NAME
+from agent_tui.protocol.near_names import did_you_mean
 
 _SAME_MODEL = frozenset({"", "inherit", "default", "sonnet", "opus", "haiku"})
 _ALIASES = {"ls": "list", "multiedit": "edit", "shell": "bash"}
@@ -97,7 +98,7 @@ def _tools(document: Document, tool_names: Sequence[str]) -> tuple[tuple[str, ..
         if name is None and plain.startswith("mcp__"):
             name = word.partition("(")[0].strip()
         if name is None:
-            unknown.append(word)
+            unknown.append(f"{word}{did_you_mean(plain, tool_names, otherwise='')}")
         else:
             chosen[name] = None
     line = document.lines["tools"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from agent_tui.extensions.front_matter import Document, Fault, Unreadable, read_document
 from agent_tui.extensions.places import Folder
 from agent_tui.protocol.errors import ToolError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.toolkit.context import SkillInfo
 
 SKILL_FILE = "SKILL.md"
@@ -94,10 +95,8 @@ class SkillLibrary:
         found = self.find().skills
         skill = next((skill for skill in found if skill.name == name), None)
         if skill is None:
-            names = ", ".join(skill.name for skill in found)
-            raise ToolError(
-                f"No skill named {name!r}. " + (f"Skills: {names}." if names else "There are none.")
-            )
+            names = [skill.name for skill in found]
+            raise ToolError(f"No skill named {name!r}{did_you_mean(name, names, end='.')}")
         document = self._read[skill.path][1]
         if isinstance(document, Fault):
             raise ToolError(str(document))

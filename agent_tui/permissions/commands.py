@@ -26,6 +26,7 @@ from agent_tui.permissions.sources import (
     read_rules,
     user_file,
 )
+from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.permissions import Decision, PermissionKind, Scope
 from agent_tui.sandbox.interface import Strength
 
@@ -109,15 +110,13 @@ def _refuse(message: str, *, code: int = 1) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="agent-tui permissions", description="Show, test and change permissions."
-    )
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="agent-tui permissions", description="Show, test and change permissions.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(
         name: str, run: Callable[[Setup, argparse.Namespace, Path], int], text: str, *, changes: bool = False
-    ) -> argparse.ArgumentParser:
+    ) -> ArgumentParser:
         added = commands.add_parser(name, help=text, description=text)
         added.add_argument("--json", action="store_true", help="Print JSON.")
         added.add_argument("-C", "--cwd", default=".", metavar="DIR", help="Work in this directory.")

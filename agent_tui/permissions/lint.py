@@ -10,6 +10,7 @@ from agent_tui.permissions.rules import RuleBook
 from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.wrappers import SHELLS as SHELL_PROGRAMS
 from agent_tui.permissions.shell.wrappers import SUPERUSER, base_name
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.permissions import Decision
 
 BUILT_IN = (
@@ -100,7 +101,11 @@ def _unknown(rule: Rule, known: frozenset[str] | set[str]) -> Iterator[Finding]:
         or rule.tool in {canonical_tool(name) for name in known}
     ):
         return
-    yield _finding("unknown-tool", rule, f"there is no tool {rule.tool!r}")
+    yield _finding(
+        "unknown-tool",
+        rule,
+        f"there is no tool {rule.tool!r}{did_you_mean(rule.tool, sorted(known), otherwise='')}",
+    )
 
 
 def _never(rule: Rule) -> Iterator[Finding]:

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from agent_tui.protocol.near_names import did_you_mean
+
 
 class Mode(StrEnum):
     """The permission mode of a session.
@@ -30,7 +32,7 @@ def parse_mode(text: str) -> Mode:
             return mode
     if plain in _ALIASES:
         return _ALIASES[plain]
-    raise ValueError(f"no mode {text!r}; there are {', '.join(Mode)}")
+    raise ValueError(f"no mode {text!r}{did_you_mean(text, Mode)}")
 
 
 def next_mode(mode: Mode) -> Mode:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AuthError, UsageError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.providers._warm import load_sdk
 from agent_tui.providers.base import Provider
 from agent_tui.providers.keys import Key, advice, find_key, stored_names
@@ -65,7 +66,7 @@ def choose(
     spec = _split(spec)
     provider, reason = _provider(spec, env)
     if provider not in PROVIDERS:
-        raise UsageError(f"No provider named {provider!r}; there are {', '.join(PROVIDERS)}.")
+        raise UsageError(f"No provider named {provider!r}{did_you_mean(provider, PROVIDERS, end='.')}")
     if provider == "offline":
         return Choice(provider, OFFLINE_MODEL, "", reason)
     if provider in ANTHROPIC_PLATFORMS:

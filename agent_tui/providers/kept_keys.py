@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.providers.connect import ANTHROPIC_PLATFORMS, PROFILES
 from agent_tui.providers.keys import find_key, remove_key, store_key
 
@@ -30,7 +31,7 @@ def checked_provider(provider: str) -> str:
     if provider in ANTHROPIC_PLATFORMS[1:]:
         raise UsageError(f"{provider} uses the credentials of its cloud, not a key of agent-tui")
     if provider not in key_names():
-        raise UsageError(f"no provider {provider!r} takes a key; there are {', '.join(key_names())}")
+        raise UsageError(f"no provider {provider!r} takes a key{did_you_mean(provider, key_names())}")
     return provider
 
 

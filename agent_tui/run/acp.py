@@ -17,6 +17,7 @@ from agent_tui.headless.acp.conversation import (
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.events import EventSink
 from agent_tui.protocol.messages import ImageBlock
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import TurnResult
@@ -70,7 +71,7 @@ class HostedCore:
         offered: Mapping[str, ModeName] = {name: name for name, _, _ in self._modes}
         wanted = offered.get(mode)
         if wanted is None:
-            raise AgentTuiError(f"There is no mode {mode!r} here; there are {', '.join(offered)}.")
+            raise AgentTuiError(f"There is no mode {mode!r} here{did_you_mean(mode, offered, end='.')}")
         self._core.set_mode(wanted)
 
     def bind(self, *, sink: EventSink, approver: Approver, ask: Ask) -> None:

@@ -38,8 +38,9 @@ def counted(*, setting_sources: str | None, bare: bool, safe_mode: bool) -> Coun
 
 def _source(word: str) -> str:
     from agent_tui.protocol.errors import UsageError
+    from agent_tui.protocol.near_names import did_you_mean
 
     name = _OTHER_NAMES.get(word.lower(), word.lower())
     if name not in SOURCES:
-        raise UsageError(f"--setting-sources: there is no source {word!r}; there are {', '.join(SOURCES)}")
+        raise UsageError(f"--setting-sources: there is no source {word!r}{did_you_mean(word, SOURCES)}")
     return name

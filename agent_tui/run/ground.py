@@ -31,6 +31,7 @@ from agent_tui.permissions.rules import RuleBook
 from agent_tui.permissions.shell.model import Analysis
 from agent_tui.permissions.sources import RuleFile, load_book, project_files, user_file
 from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.run.extensions import load_extensions
 from agent_tui.run.folders import make_run_folder, sweep_run_folders
 from agent_tui.run.inputs import Inputs, read_inputs
@@ -151,7 +152,7 @@ def chosen_tools(tools: CompositeSource, inputs: Inputs) -> CompositeSource:
     names = [spec.name for spec in tools.specs()]
     for name in inputs.tools or ():
         if name.lower() not in names:
-            raise UsageError(f"--tools: no tool named {name!r}; there are {', '.join(names)}")
+            raise UsageError(f"--tools: no tool named {name!r}{did_you_mean(name, names)}")
     if inputs.tools is not None:
         tools = tools.subset([name.lower() for name in inputs.tools])
     hidden = [name for name in names if canonical_tool(name) in inputs.hidden]

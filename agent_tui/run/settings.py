@@ -7,6 +7,7 @@ from agent_tui.config.layers import settings_layers
 from agent_tui.config.load import Loaded, load
 from agent_tui.config.paths import user_paths
 from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.run.options import RunOptions
 
 
@@ -18,8 +19,8 @@ def loaded_settings(options: RunOptions, workspace: Path, *, trusted: bool) -> L
     layers = settings_layers(user_paths(), workspace, trusted=trusted, sources=options.counted.sources)
     loaded = load(layers, overrides=options.overrides(os.environ), profile=options.profile)
     if options.profile and options.profile not in loaded.profiles and not loaded.broken:
-        there = f"there are {', '.join(loaded.profiles)}" if loaded.profiles else "there is none"
+        meant = did_you_mean(options.profile, loaded.profiles)
         raise UsageError(
-            f"--profile: no [profiles.{options.profile}] in the settings files that count; {there}"
+            f"--profile: no [profiles.{options.profile}] in the settings files that count{meant}"
         )
     return loaded

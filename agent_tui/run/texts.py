@@ -12,6 +12,7 @@ from agent_tui.extensions.commands import CommandLibrary
 from agent_tui.extensions.places import Folder, folders
 from agent_tui.extensions.skills import SkillLibrary
 from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.run.counted import Counted
 
 ALWAYS = "exit_plan_mode"
@@ -86,8 +87,8 @@ def _chosen(name: str, files: Sequence[AgentFile], *, trusted: bool) -> AgentTyp
     kind = next((kind for kind in kinds if kind.name == name), None)
     if kind is None:
         hint = "" if trusted else "; those of this project count once you trust it (--trust, or /trust)"
-        there = ", ".join(kind.name for kind in kinds)
-        raise UsageError(f"--agent: there is no agent {name!r}; there are {there}{hint}")
+        meant = did_you_mean(name, [kind.name for kind in kinds])
+        raise UsageError(f"--agent: there is no agent {name!r}{meant}{hint}")
     return kind
 
 

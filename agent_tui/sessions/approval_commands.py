@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
+from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError, SessionInUseError
 from agent_tui.sessions.approvals import ApprovalKey
@@ -97,8 +98,8 @@ def _described(item: Waiting) -> str:
     return "\n".join([*lines, *([request.preview.content] if request.preview else [])])
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="agent-tui approvals", description="Answer deferred approvals.")
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="agent-tui approvals", description="Answer deferred approvals.")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     parser.set_defaults(action="list")
     actions.add_parser("list", help="List what waits.")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.errors import AgentTuiError, SessionInUseError
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.sessions import upkeep
@@ -199,12 +200,12 @@ def _line(info: SessionInfo, *, with_workspace: bool) -> str:
     return f"{info.session_id}  {when}  {_turns(info.turns):>10}  {info.title}{where}"
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="agent-tui sessions", description="Look after stored sessions.")
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="agent-tui sessions", description="Look after stored sessions.")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     parser.set_defaults(action="list", all=False)
 
-    def add(name: str, text: str, *, session: bool = False) -> argparse.ArgumentParser:
+    def add(name: str, text: str, *, session: bool = False) -> ArgumentParser:
         action = actions.add_parser(name, help=text, description=text)
         if session:
             action.add_argument("session", metavar="ID|NAME")

@@ -5,17 +5,17 @@ from pathlib import Path
 import click
 
 from agent_tui.run.options import PROVIDERS, RunOptions
-from agent_tui.subcommands.shared import MODE_NAMES
+from agent_tui.subcommands.shared import MODE_NAMES, Word
 
 
 @click.command(
     help="Serve an editor over the Agent Client Protocol on standard input and output. See docs/acp.md."
 )
 @click.option("-m", "--model", default="", help="The model, as NAME or PROVIDER:NAME.")
-@click.option("--provider", type=click.Choice(PROVIDERS), default=None, metavar="NAME")
+@click.option("--provider", type=Word(PROVIDERS), default=None, metavar="NAME")
 @click.option("--base-url", default="", help="The server to ask.")
-@click.option("--effort", type=click.Choice(["low", "medium", "high", "max"]), default=None)
-@click.option("--permission-mode", type=click.Choice(MODE_NAMES), default=None)
+@click.option("--effort", type=Word(["low", "medium", "high", "max"]), default=None)
+@click.option("--permission-mode", type=Word(MODE_NAMES), default=None)
 @click.option("--max-turns", type=click.IntRange(min=1), default=None)
 @click.option("--max-budget-usd", type=click.FloatRange(min=0, min_open=True), default=None)
 @click.option("--max-tokens", type=click.IntRange(min=1), default=None)

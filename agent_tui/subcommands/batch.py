@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from agent_tui.run.options import MODES, PROVIDERS, RunOptions
-from agent_tui.subcommands.shared import MODE_NAMES
+from agent_tui.subcommands.shared import MODE_NAMES, Word
 
 _EPILOG = (
     'A line of TASKS is {"id": ..., "prompt": ...} and may say for itself what the options say for all. '
@@ -25,16 +25,16 @@ _EPILOG = (
     "-C", "--cd", "directory", type=click.Path(path_type=Path), default=None, help="The repository."
 )
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), default=max(1, (os.cpu_count() or 2) // 2))
-@click.option("--engine", type=click.Choice(["local", "dask", "ray"]), default="local", show_default=True)
+@click.option("--engine", type=Word(["local", "dask", "ray"]), default="local", show_default=True)
 @click.option("--scheduler", "address", default="", metavar="ADDRESS", help="A running Dask or Ray cluster.")
 @click.option("--retries", type=click.IntRange(0, 20), default=2, show_default=True)
 @click.option("--base", default="", metavar="COMMIT", help="Where the worktrees begin; HEAD without it.")
 @click.option("-m", "--model", default="")
-@click.option("--provider", type=click.Choice(PROVIDERS), default=None, metavar="NAME")
+@click.option("--provider", type=Word(PROVIDERS), default=None, metavar="NAME")
 @click.option("--base-url", default="")
-@click.option("--effort", type=click.Choice(["low", "medium", "high", "max"]), default=None)
-@click.option("--permission-mode", type=click.Choice(MODE_NAMES), default=None)
-@click.option("--on-approval", type=click.Choice(["defer", "deny"]), default=None)
+@click.option("--effort", type=Word(["low", "medium", "high", "max"]), default=None)
+@click.option("--permission-mode", type=Word(MODE_NAMES), default=None)
+@click.option("--on-approval", type=Word(["defer", "deny"]), default=None)
 @click.option("--max-turns", type=click.IntRange(min=1), default=None)
 @click.option("--max-tokens", type=click.IntRange(min=1), default=None)
 @click.option(

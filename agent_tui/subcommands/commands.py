@@ -9,7 +9,7 @@ import click
 from agent_tui.run.options import RunOptions
 from agent_tui.subcommands.acp import acp
 from agent_tui.subcommands.batch import batch
-from agent_tui.subcommands.shared import DIRECTORY
+from agent_tui.subcommands.shared import DIRECTORY, Word
 from agent_tui.subcommands.skills import skills
 
 
@@ -57,6 +57,7 @@ def config_path(directory: Path | None) -> int:
 @DIRECTORY
 def config_get(key: str, directory: Path | None) -> int:
     """Print settings."""
+    from agent_tui.protocol.near_names import did_you_mean
     from agent_tui.run.settings import loaded_settings
 
     loaded = loaded_settings(RunOptions(), RunOptions(directory=directory).enter_directory(), trusted=False)
@@ -66,7 +67,8 @@ def config_get(key: str, directory: Path | None) -> int:
         for n, v in table.items()
     }
     if key and key not in values:
-        raise click.UsageError(f"No setting named {key!r}; 'agent-tui config get' lists them.")
+        meant = did_you_mean(key, values, otherwise="; 'agent-tui config get' lists them", end=".")
+        raise click.UsageError(f"No setting named {key!r}{meant}")
     for name in [key] if key else values:
         click.echo(f"{name} = {json.dumps(values[name])}  # {loaded.origins.get(name, 'default')}")
     return 0
@@ -75,7 +77,7 @@ def config_get(key: str, directory: Path | None) -> int:
 @config.command("set", help="Write one setting into a settings file; comments stay.")
 @click.argument("key")
 @click.argument("value")
-@click.option("--scope", type=click.Choice(["user", "project", "private"]), default="user", show_default=True)
+@click.option("--scope", type=Word(["user", "project", "private"]), default="user", show_default=True)
 @DIRECTORY
 def config_set(key: str, value: str, scope: str, directory: Path | None) -> int:
     """Change a setting."""
@@ -177,7 +179,7 @@ def doctor(as_json: bool, directory: Path | None) -> int:
 
 
 @click.command(help="Print the completion script for a shell.")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=Word(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     """Print a completion script."""
     from click.shell_completion import get_completion_class

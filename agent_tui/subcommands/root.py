@@ -7,7 +7,7 @@ import click
 
 from agent_tui import __version__
 from agent_tui.run.options import PICK, PROVIDERS, RunOptions
-from agent_tui.subcommands.shared import MODE_NAMES
+from agent_tui.subcommands.shared import MODE_NAMES, Word
 
 _EPILOG = (
     "Subcommands: exec (or run, the same as -p), tool, sessions, resume, approvals, permissions, mcp, skills, config, models, doctor, serve, acp, batch, "
@@ -23,13 +23,13 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     @click.option("-p", "--print", "print_mode", is_flag=True, help="Answer PROMPT and end; no screen.")
     @click.option(
         "--output-format",
-        type=click.Choice(["text", "json", "stream-json"]),
+        type=Word(["text", "json", "stream-json"]),
         default="text",
         show_default=True,
     )
     @click.option(
         "--input-format",
-        type=click.Choice(["text", "stream-json"]),
+        type=Word(["text", "stream-json"]),
         default="text",
         show_default=True,
         help="With stream-json in and out: prompts and answers to approvals as lines on standard input.",
@@ -65,7 +65,7 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     @click.option("--session-id", default="", metavar="ID", help="The id of the new session.")
     @click.option(
         "--on-approval",
-        type=click.Choice(["deny", "defer"]),
+        type=Word(["deny", "defer"]),
         default="deny",
         show_default=True,
         help="With -p: what happens to calls that would ask. Deferred ones wait for 'agent-tui approvals'.",
@@ -74,7 +74,7 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     @click.option("-m", "--model", default="", help="The model, as NAME or PROVIDER:NAME.")
     @click.option(
         "--provider",
-        type=click.Choice(PROVIDERS),
+        type=Word(PROVIDERS),
         default=None,
         metavar="NAME",
         help=f"One of {', '.join(PROVIDERS)}.",
@@ -86,8 +86,8 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         default="",
         help="Models that take over when the first is overloaded.",
     )
-    @click.option("--effort", "--thinking", type=click.Choice(["low", "medium", "high", "max"]), default=None)
-    @click.option("--permission-mode", type=click.Choice(MODE_NAMES), default=None)
+    @click.option("--effort", "--thinking", type=Word(["low", "medium", "high", "max"]), default=None)
+    @click.option("--permission-mode", type=Word(MODE_NAMES), default=None)
     @click.option("--plan", is_flag=True, help="Start in plan mode.")
     @click.option(
         "--yolo",
@@ -170,9 +170,7 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         type=click.Path(path_type=Path),
         help="Attach an image to PROMPT.",
     )
-    @click.option(
-        "--sandbox", type=click.Choice(["auto", "off"]), default=None, help="How commands are confined."
-    )
+    @click.option("--sandbox", type=Word(["auto", "off"]), default=None, help="How commands are confined.")
     @click.option("--settings", metavar="FILE|JSON", default="", help="More settings for this run.")
     @click.option(
         "--config", metavar="KEY=VALUE", multiple=True, help="One setting for this run; may be repeated."

@@ -4,14 +4,13 @@ import difflib
 import os
 from collections.abc import Sequence
 
+from agent_tui.protocol.near_names import near_names
 from agent_tui.toolkit.encoding import displayable
 from agent_tui.toolkit.git_diff import quoted
 from agent_tui.toolkit.lines import body_of, split_lines
 from agent_tui.toolkit.paths import Target
 from agent_tui.toolkit.rooted import opened_parent
 
-NEAR_NAMES = 3
-NAME_DISTANCE = 3
 _SEARCHED_LINES = 20_000
 _NEAR_RATIO = 0.6
 
@@ -21,40 +20,20 @@ def missing_file(target: Target, *, may_look: bool = False) -> str:
 
     Outside the project only where the call `may_look` there: before it is approved, names would be given away.
     """
-    near = near_names(target) if target.inside or may_look else []
+    near = _siblings(target) if target.inside or may_look else []
     hint = f" Did you mean {', '.join(near)}?" if near else ""
     return f"{target.shown} does not exist.{hint}"
 
 
-def near_names(target: Target) -> list[str]:
-    """Give up to three siblings whose name is within three changes or holds the same words."""
+def _siblings(target: Target) -> list[str]:
+    """Give up to three siblings of a similar name."""
     try:
         with opened_parent(target) as folder:
             names = os.listdir(folder)
     except OSError:
         return []
-    wanted = target.real.name.casefold()
-    ranked = sorted((distance(wanted, name.casefold(), limit=NAME_DISTANCE), name) for name in names)
-    close = [name for changes, name in ranked if changes <= NAME_DISTANCE and changes < len(wanted)]
-    close += [
-        name for name in difflib.get_close_matches(target.real.name, names, n=NEAR_NAMES) if name not in close
-    ]
     prefix = target.shown.rpartition("/")
-    return [quoted(f"{prefix[0]}{prefix[1]}{name}") for name in close[:NEAR_NAMES]]
-
-
-def distance(a: str, b: str, *, limit: int) -> int:
-    """Count the insertions, deletions and replacements between two names; more than `limit` gives `limit` + 1."""
-    if abs(len(a) - len(b)) > limit:
-        return limit + 1
-    row = list(range(len(b) + 1))
-    for i, char in enumerate(a, start=1):
-        previous, row[0] = row[0], i
-        for j, other in enumerate(b, start=1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (char != other))
-        if min(row) > limit:
-            return limit + 1
-    return min(row[-1], limit + 1)
+    return [quoted(f"{prefix[0]}{prefix[1]}{name}") for name in near_names(target.real.name, sorted(names))]
 
 
 def nearest_text(text: str, wanted: str) -> str:

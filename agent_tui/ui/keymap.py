@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_tui.protocol.errors import ConfigError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.ui.bindings import ACTIONS, DEFAULTS, RESERVED
 from agent_tui.ui.presets import PRESETS, Preset
 
@@ -197,7 +198,7 @@ class _Check:
         found: dict[str, dict[str, str]] = {}
         for context, keys in tables.items():
             if context not in DEFAULTS or not isinstance(keys, dict):
-                raise self._error(context, "", f"no context {context!r}; there are {', '.join(DEFAULTS)}")
+                raise self._error(context, "", f"no context {context!r}{did_you_mean(context, DEFAULTS)}")
             found[context] = {key: self._action(context, key, value) for key, value in keys.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - TOML
         return found
 
@@ -207,8 +208,9 @@ class _Check:
                 context, key, f"{spell(key)} is reserved, so that the program can always be left"
             )
         if not isinstance(value, str) or (value and value not in ACTIONS[context]):
-            names = ", ".join(ACTIONS[context])
-            raise self._error(context, key, f"no action {value!r}; {context} has {names}")
+            others = f"; {context} has {', '.join(ACTIONS[context])}"
+            meant = did_you_mean(str(value), ACTIONS[context], otherwise=others)
+            raise self._error(context, key, f"no action {value!r}{meant}")
         if not re.fullmatch(r"\S+( \S+)*", key) or any(_unknown_modifier(one) for one in key.split(" ")):
             raise self._error(context, key, f'{key!r} is not a key; write it like "ctrl+x m"')
         return value

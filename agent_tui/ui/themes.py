@@ -12,6 +12,7 @@ from typing import cast
 from textual.theme import Theme
 
 from agent_tui.protocol.errors import ConfigError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.ui.palette import AA, Palette, contrast
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
@@ -63,7 +64,7 @@ class ThemeShelf:
             if wanted in BUILT_IN:
                 return BUILT_IN[wanted]
         where = self._folders[-1] if self._folders else Path("themes")
-        raise ConfigError(f"no theme {name!r}; there are {', '.join(self.names())}", file=where, key="theme")
+        raise ConfigError(f"no theme {name!r}{did_you_mean(name, self.names())}", file=where, key="theme")
 
 
 def _files(folder: Path) -> list[Path]:
@@ -83,9 +84,9 @@ def read_theme(file: Path) -> NamedTheme:
     dark = table.get("dark", True)
     if not isinstance(dark, bool):
         raise ConfigError(f"expected true or false, found {dark!r}", file=file, key="dark")
-    unknown = table.keys() - {"label", "dark", "colors", "ansi"}
-    if unknown:
-        raise ConfigError("not known; a theme has label, dark, colors, ansi", file=file, key=min(unknown))
+    known = ("label", "dark", "colors", "ansi")
+    if unknown := min(table.keys() - set(known), default=""):
+        raise ConfigError(f"a theme has no such key{did_you_mean(unknown, known)}", file=file, key=unknown)
     base = Palette.DARK if dark else Palette.LIGHT
     palette = replace(
         base, is_dark=dark, **_colours(file, table.get("colors", {})), **_ansi(file, table.get("ansi"))
@@ -99,9 +100,7 @@ def _colours(file: Path, table: object) -> dict[str, str]:
     found: dict[str, str] = {}
     for key, value in cast("dict[str, object]", table).items():
         if key not in _COLOURS:
-            raise ConfigError(
-                f"no such colour; there are {', '.join(_COLOURS)}", file=file, key=f"colors.{key}"
-            )
+            raise ConfigError(f"no such colour{did_you_mean(key, _COLOURS)}", file=file, key=f"colors.{key}")
         found[key] = _colour(file, f"colors.{key}", value)
     return found
 

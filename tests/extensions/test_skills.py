@@ -167,7 +167,7 @@ def test_h53_above_the_git_root_nothing_is_looked_for(tmp_path: Path) -> None:
 def test_h53_item_72_missing_skill_is_answered_with_the_names_there_are(place: Place) -> None:
     place.skill(place.workspace / ".agents" / "skills", "tidy")
 
-    with pytest.raises(ToolError, match=r"No skill named 'tody'. Skills: tidy."):
+    with pytest.raises(ToolError, match=r"No skill named 'tody'; did you mean 'tidy'"):
         place.library().load("tody", "")
 
 

@@ -142,7 +142,7 @@ def test_a_users_file_takes_the_place_of_a_bundled_one(tmp_path: Path) -> None:
         ('[colors]\naccent = "blau"\n', "colors.accent: expected a colour"),
         ("colors = 3\n", "colors: expected a table"),
         ('ansi = ["red"]\n', "ansi: expected a list of 16"),
-        ("extra = 1\n", "extra: not known"),
+        ("extra = 1\n", "extra: a theme has no such key; there are label"),
         ("dark = \n", "cannot be read"),
     ],
 )
@@ -158,5 +158,5 @@ def test_a_bad_file_is_one_sentence_that_names_file_and_key(tmp_path: Path, text
 
 @pytest.mark.parametrize("name", ["nope", "../dark", "", "a b"])
 def test_an_unknown_name_lists_what_there_is(name: str) -> None:
-    with pytest.raises(ConfigError, match="dark, light"):
+    with pytest.raises(ConfigError, match="dark, light|did you mean .dark."):
         ThemeShelf([FOLDER]).load(name)

@@ -16,6 +16,7 @@ from agent_tui.extensions.hooks.events import (
     HookFailed,
 )
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.near_names import did_you_mean
 
 LIMIT_S = 5.0
 _ANSWER: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
@@ -65,4 +66,4 @@ def hook_name(name: str) -> EventName:
     try:
         return EventName(name)
     except ValueError:
-        raise ValueError(f"there is no hook {name!r}; there are {', '.join(EventName)}") from None
+        raise ValueError(f"there is no hook {name!r}{did_you_mean(name, EventName)}") from None

@@ -1,6 +1,5 @@
 """Reads the hooks of settings files: `[[hooks.EVENT]]` tables, each with the file and line it stands in."""
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Annotated, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_tui.extensions.hooks.events import GUARDING, OTHER_NAMES, EventName
+from agent_tui.protocol.near_names import did_you_mean
 
 DEFAULT_TIMEOUT_S = 5.0
 MAX_TIMEOUT_S = 60.0
@@ -78,7 +78,7 @@ def find_hooks(files: Sequence[HookFile]) -> FoundHooks:
         for name, tables in _events(text):
             event = _event(name)
             if event is None:
-                problems.append(f"{file.path}: hooks.{name}: there is no such event{_hint(name)}")
+                problems.append(f"{file.path}: hooks.{name}: there is no such event{_meant(name)}")
                 continue
             lines = _lines(text, name)
             for index, table in enumerate(tables):
@@ -115,9 +115,9 @@ def _event(name: str) -> EventName | None:
     return EventName(name) if name in list(EventName) else None
 
 
-def _hint(name: str) -> str:
-    near = difflib.get_close_matches(name, [*map(str, EventName), *OTHER_NAMES], n=1)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(EventName)}"
+def _meant(name: str) -> str:
+    others = f"; there are {', '.join(EventName)}"
+    return did_you_mean(name, [*map(str, EventName), *OTHER_NAMES], otherwise=others)
 
 
 def _lines(text: str, name: str) -> list[int]:

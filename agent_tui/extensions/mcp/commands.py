@@ -19,7 +19,9 @@ from agent_tui.extensions.mcp.pins import ChangedTool
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
 from agent_tui.extensions.plain import plain
 from agent_tui.extensions.private_file import write_private
+from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.errors import ToolError
+from agent_tui.protocol.near_names import did_you_mean
 
 CHILD_VARIABLE = "AGENT_TUI_CHILD"
 _CHANGING = frozenset({"add", "remove", "accept", "test", "login", "logout"})
@@ -62,10 +64,8 @@ def main(arguments: Sequence[str], *, setup: Callable[[Path], Setup]) -> int:
         return 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="agent-tui mcp", description="MCP servers: programs that offer tools."
-    )
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="agent-tui mcp", description="MCP servers: programs that offer tools.")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     add = actions.add_parser("add", help="add a server: NAME URL, or NAME -- COMMAND ARGUMENT...")
     add.add_argument("name")
@@ -260,7 +260,9 @@ def _named(setup: Setup, name: str) -> ServerSpec:
     for spec in setup.found.servers:
         if spec.name == name:
             return spec
-    raise Refused(f"there is no MCP server {name!r} here; 'agent-tui mcp list' lists them")
+    names = [spec.name for spec in setup.found.servers]
+    meant = did_you_mean(name, names, otherwise="; 'agent-tui mcp list' lists them")
+    raise Refused(f"there is no MCP server {name!r} here{meant}")
 
 
 def _get(setup: Setup, options: argparse.Namespace) -> int:

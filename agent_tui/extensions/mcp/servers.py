@@ -20,6 +20,7 @@ from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.plain import one_line
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.toolkit.text import count
 
 if TYPE_CHECKING:
@@ -402,9 +403,7 @@ class Servers:
     def _server(self, name: str) -> Server:
         running = self._running.get(name)
         if running is None:
-            raise ToolError(
-                f"There is no MCP server {name!r}; there are: {', '.join(self._running) or 'none'}."
-            )
+            raise ToolError(f"There is no MCP server {name!r}{did_you_mean(name, self._running, end='.')}")
         return running.server
 
 

@@ -20,6 +20,7 @@ from agent_tui.extensions.plugged.plug import Pace, Plug
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.events import Event
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.toolkit.extension import Level
 from agent_tui.toolkit.text import count
 
@@ -293,9 +294,7 @@ class ExtensionHost:
     def _named(self, name: str) -> _Joined:
         joined = self._joined.get(name)
         if joined is None:
-            raise ToolError(
-                f"There is no extension {name!r}; there are: {', '.join(self._joined) or 'none'}."
-            )
+            raise ToolError(f"There is no extension {name!r}{did_you_mean(name, self._joined, end='.')}")
         return joined
 
     # What they hear.

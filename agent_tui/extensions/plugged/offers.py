@@ -1,6 +1,5 @@
 """What an extension offers, checked: tools, commands, the events it wants to hear of."""
 
-import difflib
 import re
 from dataclasses import dataclass, field
 from typing import get_args
@@ -11,6 +10,7 @@ from agent_tui.extensions.mcp.schema import UnusableSchema, usable_schema
 from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.events import Event
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.tools import ToolSpec
 from agent_tui.toolkit.tool import clamped_timeout_s
 
@@ -131,6 +131,4 @@ def event_name(name: object) -> str:
     known = event_names()
     if isinstance(name, str) and name in known:
         return name
-    near = difflib.get_close_matches(str(name), known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(known)}"
-    raise ValueError(f"there is no event {name!r}{hint}")
+    raise ValueError(f"there is no event {name!r}{did_you_mean(str(name), known)}")

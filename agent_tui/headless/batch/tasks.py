@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from agent_tui.permissions.modes import parse_mode
 from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.near_names import did_you_mean
 
 MAX_PROMPT_BYTES = 100_000
 MAX_SHOWN_FAULTS = 10
@@ -115,7 +116,7 @@ def _fault(error: ValidationError) -> str:
     where = ".".join(str(part) for part in first["loc"])
     match first["type"]:
         case "extra_forbidden":
-            return f"{where}: is no field of a task; there are {', '.join(Task.model_fields)}"
+            return f"{where}: is no field of a task{did_you_mean(where, Task.model_fields)}"
         case "missing":
             return f"{where}: is missing"
         case "string_pattern_mismatch":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.presets import PRESET_NAMES, preset_named
 from agent_tui.ui.screens.picker import Choice
@@ -35,7 +36,7 @@ async def _keymap(host: CommandHost, args: str) -> None:
         host.use_keys(preset)
         host.notice("info", f"The keys are those of the preset {preset}, with your own changes over them.")
     elif args:
-        host.notice("warning", f"There is no preset {args!r}; there are {', '.join(PRESET_NAMES)}.")
+        host.notice("warning", f"There is no preset {args!r}{did_you_mean(args, PRESET_NAMES, end='.')}")
     else:
         host.show_help("keys")
 
@@ -56,10 +57,8 @@ async def _statusline(host: CommandHost, args: str) -> None:
 
 def _choose_segments(host: CommandHost, names: Sequence[str]) -> None:
     if wrong := unknown_segment(names):
-        host.notice(
-            "warning",
-            f"There is no segment {wrong!r}; there are {', '.join(KINDS)}, and {SPLIT} between left and right.",
-        )
+        others = f"; there are {', '.join(KINDS)}, and {SPLIT} between left and right."
+        host.notice("warning", f"There is no segment {wrong!r}{did_you_mean(wrong, KINDS, otherwise=others)}")
         return
     host.use_segments(names)
     host.notice("info", f"The status line shows: {' '.join(names)}")

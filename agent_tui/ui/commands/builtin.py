@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast, get_args
 
 from agent_tui import __version__
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.bench import bench_commands
 from agent_tui.ui.commands.copying import copy_commands
@@ -60,7 +61,7 @@ async def _mode(host: CommandHost, args: str) -> None:
     )
     mode: ModeName | None = named.get(args.lower()) or next((mode for mode in MODES if mode == wanted), None)
     if mode is None:
-        host.notice("warning", f"There is no mode {args!r}. Modes: {', '.join(MODES)}.")
+        host.notice("warning", f"There is no mode {args!r}{did_you_mean(args, MODES, end='.')}")
         return
     host.switch_mode(mode)
 

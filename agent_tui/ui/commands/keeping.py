@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast, get_args
 
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import columns
 from agent_tui.ui.keeping import KeepFor, RuleWord
@@ -93,7 +94,9 @@ async def _login(host: CommandHost, args: str) -> None:
     if provider is None:
         return
     if provider not in views:
-        host.notice("warning", f"No provider {provider!r} takes a key; there are {', '.join(views)}.")
+        host.notice(
+            "warning", f"No provider {provider!r} takes a key{did_you_mean(provider, views, end='.')}"
+        )
         return
     message = f"Paste the API key. It is kept in the keyring or in a file only you can read. {views[provider].variable} in the environment would win over it."
     key = await host.ask_secret(f"Key of {provider}", message)

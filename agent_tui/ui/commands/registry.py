@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from agent_tui.protocol.near_names import near_names
 from agent_tui.ui.commands.fuzzy import Match, rank
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class Registry:
 
     def suggestions(self, word: str) -> list[str]:
         """Give up to three names near a word that is no command."""
-        near = difflib.get_close_matches(word.lower(), list(self._by_word), n=3, cutoff=0.6)
+        near = near_names(word, self._by_word)
         names = dict.fromkeys(self._by_word[one].name for one in near)
         if word and not names:
             names = dict.fromkeys(match.item.name for match in self.matches(word)[:3])

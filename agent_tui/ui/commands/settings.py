@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.configuring import SCOPES, SettingScope
 
@@ -18,9 +19,8 @@ async def _config(host: CommandHost, args: str) -> None:
     view = await desk.look()
     setting = next((one for one in view.settings if one.key == key), None)
     if setting is None:
-        near = [one.key for one in view.settings if key.lower() in one.key]
-        hint = f" Did you mean {' or '.join(near[:3])}?" if near else " /config lists them."
-        host.notice("warning", f"There is no setting {key!r}.{hint}")
+        meant = did_you_mean(key, [one.key for one in view.settings], otherwise="; /config lists them.")
+        host.notice("warning", f"There is no setting {key!r}{meant}")
     elif value.strip():
         host.notice("info", await desk.set(key, value.strip(), scope))
         await host.setting_changed(key)

@@ -170,7 +170,7 @@ async def test_one_setting_is_read_and_written_in_a_line(world: SettingsWorld) -
         assert "limits.max_rounds = 7 stands in" in here.notices[0]
         assert f"limits.max_rounds = 7  ({world.paths.user_config}:2)" in here.notices[1]
         assert "proj/.agent-tui/config.toml" in here.notices[2]
-        assert "Did you mean limits.max_rounds?" in here.notices[3]
+        assert "did you mean 'limits.max_rounds'?" in here.notices[3]
 
 
 @pytest.mark.parametrize("size", [(40, 12), (20, 5)])
