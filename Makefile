@@ -22,7 +22,7 @@ check: $(STAMP) docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
-	$(BIN)/python -m pytest -q tests/test_architecture.py
+	$(BIN)/python -m pytest -q tests/test_architecture.py tests/test_explained.py
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench $(ARGS)

@@ -58,7 +58,7 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
             host = str(address[0])
             if not (host.startswith("127.") or host in {"::1", "localhost"}):
                 raise OSError(f"a test must not reach {host}")
-        connect(self, address)  # type: ignore[arg-type]
+        connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
 

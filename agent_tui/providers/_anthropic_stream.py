@@ -172,7 +172,7 @@ class MessageFold:
         index, given = integer(event, "index"), obj(event, "content_block")
         kind = given.get("type")
         block = _Open(
-            kind=kind if kind in {"text", "thinking", "redacted_thinking", "tool_use"} else "other",  # type: ignore[arg-type]
+            kind=kind if kind in {"text", "thinking", "redacted_thinking", "tool_use"} else "other",  # type: ignore[arg-type]  # one of the words of _Open.kind
             id=string(given, "id"),
             name=string(given, "name"),
             data=string(given, "data"),

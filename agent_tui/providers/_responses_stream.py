@@ -127,7 +127,7 @@ class ResponseFold:
 
     def _stop_reason(self, blocks: Sequence[AssistantBlock]) -> StopReason:
         if self._ended == "incomplete":
-            return {"max_output_tokens": "max_tokens", "content_filter": "refusal"}.get(self._why, "other")  # type: ignore[return-value]
+            return {"max_output_tokens": "max_tokens", "content_filter": "refusal"}.get(self._why, "other")  # type: ignore[return-value]  # words of StopReason
         if any(isinstance(block, ToolUseBlock) for block in blocks):
             return "tool_use"
         return "refusal" if self._refused else "end_turn"

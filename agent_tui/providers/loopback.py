@@ -54,7 +54,7 @@ async def _ask(provider: str, base_url: str, timeout_s: float) -> LocalServer | 
         async with (
             asyncio.timeout(timeout_s),
             # Without TLS there is nothing to verify, and reading the certificates takes 40 ms for each server.
-            httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=False) as client,  # noqa: S501
+            httpx.AsyncClient(trust_env=False, follow_redirects=False, verify=False) as client,  # noqa: S501 - as said above
             client.stream("GET", f"{base_url}/models") as response,
         ):
             if response.status_code != 200:

@@ -77,7 +77,7 @@ def _rule(line: str) -> _Rule | None:
     except ValueError:
         return None  # git lets such a line match nothing
     # pathspec's type leaves open whether the expression is about text
-    compiled = cast("re.Pattern[str] | None", pattern.regex)  # pyright: ignore[reportUnknownMemberType]
+    compiled = cast("re.Pattern[str] | None", pattern.regex)  # pyright: ignore[reportUnknownMemberType] - as said above
     if pattern.include is None or compiled is None:
         return None
     core = line.removeprefix("!").rstrip()

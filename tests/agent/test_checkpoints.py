@@ -317,7 +317,7 @@ async def test_a_file_by_hand_that_was_overwritten_on_request_comes_back_by_redo
     assert file.read_text() == "0"
     assert done is not None
     assert done.files is not None
-    await scene.rewind._checkpoints.put_back(done.files.before)  # type: ignore[union-attr]
+    await scene.rewind._checkpoints.put_back(done.files.before)
 
     assert file.read_text() == "by hand"
 

@@ -48,7 +48,7 @@ async def test_the_environment_says_that_commands_are_confined_where_they_are(
     workspace: Path, strength: Strength, said: bool
 ) -> None:
     class Confining(NoSandbox):
-        strength = property(lambda _: strength)  # type: ignore[assignment]
+        strength = property(lambda _: strength)
 
     text = await Surroundings(workspace, sandbox=Confining(), now=fixed)()
 

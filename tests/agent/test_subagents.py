@@ -33,7 +33,7 @@ def answers(result: TurnResult) -> list[str]:
 
 
 def from_child(world: SubWorld, kind: type) -> list[object]:
-    return [event for event in world.sink.of(kind) if event.origin]  # type: ignore[attr-defined]
+    return [event for event in world.sink.of(kind) if event.origin]
 
 
 async def test_sub_agent_answers_with_its_last_words_and_nothing_else_reaches_the_main_one(
@@ -71,7 +71,7 @@ async def test_h82_call_of_task_inside_is_an_unknown_tool(tmp_path: Path) -> Non
     result = await world.agent.run("go")
 
     assert answers(result) == ["could not"]
-    assert [event.effect for event in world.sink.of(ToolDenied)] == ["unknown_tool"]  # type: ignore[attr-defined]
+    assert [event.effect for event in world.sink.of(ToolDenied)] == ["unknown_tool"]
 
 
 async def test_h82_text_of_a_sub_agent_carries_its_origin(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_h82_text_of_a_sub_agent_carries_its_origin(tmp_path: Path) -> Non
 
     await world.agent.run("go")
 
-    by_origin = {event.origin: event.text for event in world.sink.of(TextDelta)}  # type: ignore[attr-defined]
+    by_origin = {event.origin: event.text for event in world.sink.of(TextDelta)}
     assert by_origin == {"t1": "inner words", "": "main words"}
 
 
@@ -136,7 +136,7 @@ async def test_sub_agents_permissions_reach_the_same_approver_with_their_origin(
 
     assert [request.origin for request in approver.requests] == ["general: do change"]
     assert (tmp_path / "a.txt").read_text() == "x"
-    assert [event.origin for event in world.sink.of(ApprovalRequested)] == ["t1"]  # type: ignore[attr-defined]
+    assert [event.origin for event in world.sink.of(ApprovalRequested)] == ["t1"]
 
 
 async def test_grant_given_to_one_sub_agent_holds_for_the_main_agent(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ async def test_calls_of_two_agents_never_have_the_same_id(tmp_path: Path) -> Non
 
     await world.agent.run("go")
 
-    ids = [event.call_id for event in world.sink.of(ToolStarted)]  # type: ignore[attr-defined]
+    ids = [event.call_id for event in world.sink.of(ToolStarted)]
     assert len(ids) == len(set(ids)) == 4
 
 
@@ -235,7 +235,7 @@ async def test_x32_cancel_stops_sub_agents_and_every_call_is_answered(tmp_path: 
 
     turn = asyncio.create_task(world.agent.run("go"))
     await world.log.arrival("b").wait()
-    await until(lambda: any(event.origin for event in world.sink.of(TextDelta)))  # type: ignore[attr-defined]
+    await until(lambda: any(event.origin for event in world.sink.of(TextDelta)))
     world.agent.cancel()
     result = await turn
 
@@ -249,7 +249,7 @@ async def test_x32_cancel_stops_sub_agents_and_every_call_is_answered(tmp_path: 
 
 async def test_cancel_takes_the_questions_of_sub_agents_back(tmp_path: Path) -> None:
     class Never(ScriptedApprover):
-        async def review(self, requests: Sequence[object]) -> dict[str, object]:  # type: ignore[override]
+        async def review(self, requests: Sequence[object]) -> dict[str, object]:
             asked.set()
             try:
                 await asyncio.Event().wait()
@@ -319,7 +319,7 @@ async def test_sub_agent_that_fails_costs_its_call_and_not_the_turn(tmp_path: Pa
     world = make_sub_world(
         tmp_path,
         [calls(task("look")), text("I go on.")],
-        {"look": [Overloaded("the server is full")]},  # type: ignore[list-item]
+        {"look": [Overloaded("the server is full")]},
     )
 
     result = await world.agent.run("go")
@@ -348,10 +348,10 @@ async def test_transcript_of_a_sub_agent_is_kept(tmp_path: Path) -> None:
         "assistant_message",
         "turn_finished",
     ]
-    finished = [e for e in world.sink.of(ToolFinished) if not e.origin]  # type: ignore[attr-defined]
-    assert finished[0].display.content == "seen"  # type: ignore[attr-defined]
-    assert finished[0].display.content_type == "markdown"  # type: ignore[attr-defined]
-    assert finished[0].display.summary == "1 tool call, 30 tokens"  # type: ignore[attr-defined]
+    finished = [e for e in world.sink.of(ToolFinished) if not e.origin]
+    assert finished[0].display.content == "seen"
+    assert finished[0].display.content_type == "markdown"
+    assert finished[0].display.summary == "1 tool call, 30 tokens"
 
 
 async def test_rule_against_an_agent_answers_its_call(tmp_path: Path) -> None:

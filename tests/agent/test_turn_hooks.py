@@ -48,7 +48,7 @@ async def test_x13_a_blocked_prompt_leaves_nothing_in_the_conversation() -> None
     assert (refused.stop_reason, refused.messages) == ("failed", ())
     assert len(w.sink.of(TurnFailed)) == 1
     assert "secret" not in str(w.provider.requests)
-    assert [event.prompt for event in w.sink.of(TurnStarted)] == ["hello"]  # type: ignore[attr-defined]
+    assert [event.prompt for event in w.sink.of(TurnStarted)] == ["hello"]
 
 
 async def test_x13_what_is_said_during_a_turn_passes_the_hooks_too() -> None:
@@ -61,7 +61,7 @@ async def test_x13_what_is_said_during_a_turn_passes_the_hooks_too() -> None:
 
     words = said(w.provider.requests[1].messages[-1])
     assert words == ["<system-note>seen be quick</system-note>", "be quick"]
-    (told,) = [event for event in w.sink.of(Notice) if "no secrets" in event.text]  # type: ignore[attr-defined]
+    (told,) = [event for event in w.sink.of(Notice) if "no secrets" in event.text]
     assert told.returned == "my secret"
 
 
@@ -97,7 +97,7 @@ async def test_an_automatic_compaction_that_a_hook_stops_is_tried_twice_and_no_m
 
     assert hooks.compactions == [False, False]
     assert w.sink.of(Compacted) == []
-    told = [event.text for event in w.sink.of(Notice)]  # type: ignore[attr-defined]
+    told = [event.text for event in w.sink.of(Notice)]
     assert told == ["The conversation was not compacted, a hook stopped it: keep it"] * 2
 
 

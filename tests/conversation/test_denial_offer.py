@@ -25,7 +25,7 @@ class Recording(NoSandbox):
         super().__init__()
         self.launched: list[Confinement] = []
 
-    def launch(self, argv: Sequence[str], *, confinement: Confinement, **more: Any) -> Launch:  # type: ignore[override]
+    def launch(self, argv: Sequence[str], *, confinement: Confinement, **more: Any) -> Launch:
         self.launched.append(confinement)
         return super().launch(argv, confinement=confinement, **more)
 
@@ -79,7 +79,7 @@ class Place:
         self.ctx = make_context(workspace)
         self.offers = DenialOffers(
             sandbox=self.sandbox,
-            policy=self.ledger,  # type: ignore[arg-type]
+            policy=self.ledger,
             ask=lambda: person,
             refused=lambda: self.refused,
             home=root / "home",
@@ -174,7 +174,7 @@ async def test_once_is_once_and_for_the_same_bytes(tmp_path: Path) -> None:
 async def test_what_was_opened_is_listed_among_the_rules_and_can_be_taken_back(tmp_path: Path) -> None:
     place = Place(tmp_path, Person(f"Let commands write in {tmp_path}"))
     await place.fail(place.read_only)
-    rules = SessionRules(NoRules(), place.sandbox)  # type: ignore[arg-type]
+    rules = SessionRules(NoRules(), place.sandbox)
 
     [view] = rules.views()
 

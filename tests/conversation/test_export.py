@@ -25,7 +25,7 @@ def past(workspace: Path, tmp_path: Path) -> SessionPast:
     return SessionPast(
         workspace=workspace,
         store=store,
-        opened=lambda: Opened(record),  # type: ignore[return-value, arg-type]
+        opened=lambda: Opened(record),
         reload=reload,
     )
 

@@ -90,7 +90,7 @@ async def test_the_conversation_goes_on_is_accepted_and_comes_back_the_same(
 ) -> None:
     await opened.say("one", "two", "three")
 
-    await opened.talk.compact_part(opened.entry(title), side, "A summary.")  # type: ignore[arg-type]
+    await opened.talk.compact_part(opened.entry(title), side, "A summary.")
     await opened.say("four")
 
     sent = opened.world.provider.requests[-1].messages

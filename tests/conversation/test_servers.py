@@ -57,7 +57,7 @@ async def made(workspace: Path, options: RunOptions) -> Open:
     async def sink(event: Event) -> None:
         events.append(event)
 
-    core.bind(sink=sink, approver=Nobody(), ask=None)  # type: ignore[arg-type]
+    core.bind(sink=sink, approver=Nobody(), ask=None)
     provider = ScriptedProvider([text("seen")] * 5)
     core.agent.provider = provider
     return Open(core, provider, events)

@@ -22,7 +22,7 @@ def table(title: str, context: str) -> list[str]:
 
 def preset_table(name: str) -> list[str]:
     rows = [f"### What {name} changes", "", "| context | key | action |", "|---|---|---|"]
-    for context, keys in PRESETS[name].items():  # type: ignore[index]
+    for context, keys in PRESETS[name].items():
         for key, action in keys.items():
             rows.append(f"| {context} | `{spell(key)}` | {f'`{action}`' if action else 'nothing'} |")
     return [*rows, ""]

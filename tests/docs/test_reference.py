@@ -14,7 +14,7 @@ def defined_in(module: object) -> list[str]:
     return sorted(
         name
         for name, item in vars(module).items()
-        if inspect.isclass(item) and item.__module__ == module.__name__ and name not in BASES  # type: ignore[attr-defined]
+        if inspect.isclass(item) and item.__module__ == module.__name__ and name not in BASES
     )
 
 

@@ -120,5 +120,5 @@ def _served(script: Script) -> Iterator[Served]:
 
 
 @pytest.fixture
-def serve() -> Callable[[Script], "contextmanager[Served]"]:  # type: ignore[valid-type]
-    return _served  # type: ignore[return-value]
+def serve() -> Callable[[Script], "contextmanager[Served]"]:
+    return _served

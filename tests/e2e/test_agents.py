@@ -95,7 +95,7 @@ def test_two_sub_agents_ask_in_one_screen_and_answer_their_own_calls(place: Plac
         for m in last["messages"]
         for b in m["content"]
         if isinstance(b, dict) and b["type"] == "tool_result"
-    ]  # type: ignore[attr-defined]
+    ]
     assert ["rose report" in json.dumps(results[0]), "tulip report" in json.dumps(results[1])] == [True, True]
     assert len(list(place.home.rglob("agents/*.jsonl"))) == 2
 

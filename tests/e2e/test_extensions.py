@@ -57,7 +57,7 @@ def test_without_a_rule_they_are_denied_when_nobody_can_be_asked(place: Place) -
 
     found = events(place, "call shout {}")
 
-    assert "shout" in found[0]["tools"]  # type: ignore[operator]
+    assert "shout" in found[0]["tools"]
     assert "HELLO" not in finished(found)
 
 
@@ -72,7 +72,7 @@ def test_x16_a_projects_extensions_wait_until_it_is_trusted_and_the_switch_turns
     events(place, "hello")
     assert not mark.exists()
 
-    assert "shout" in events(place, "--trust", "hello")[0]["tools"]  # type: ignore[operator]
+    assert "shout" in events(place, "--trust", "hello")[0]["tools"]
     assert mark.exists()
     off = place.run(
         "-p",

@@ -23,7 +23,7 @@ def test_h70_structured_answer_is_in_the_result_and_in_the_file(place: Place, se
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["structured"] == {"petals": 5}
     assert json.loads((place.project / "answer.json").read_text()) == {"petals": 5}
-    assert offered[-1]["name"] == "__respond__"  # type: ignore[index]
+    assert offered[-1]["name"] == "__respond__"
 
 
 def test_h71_answer_that_never_follows_the_schema_is_exit_1(place: Place, serve: Serve) -> None:
@@ -38,7 +38,7 @@ def test_h71_tool_filters_keep_the_answer_tool(place: Place, serve: Serve) -> No
     answer = message(tools=[Tool("b", "__respond__", {"petals": 5})])
     with serve([answer]) as served:
         place.run("-p", "count", "--json-schema", SCHEMA, "--tools", "read", **served.env)
-        names = [tool["name"] for tool in served.requests[0]["tools"]]  # type: ignore[index, attr-defined]
+        names = [tool["name"] for tool in served.requests[0]["tools"]]
 
     assert names == ["read", "__respond__"]
 
@@ -75,7 +75,7 @@ def test_prompt_flags_replace_and_add(place: Place, serve: Serve) -> None:
         done = place.run(*arguments, "--effort", "high", **served.env)
         request = served.requests[0]
 
-    text = request["system"][0]["text"]  # type: ignore[index]
+    text = request["system"][0]["text"]
     assert done.returncode == 0, done.stderr
     assert text.startswith("You count.")
     assert text.endswith("Talk like a gardener.\n")
@@ -90,7 +90,7 @@ def test_allowed_and_disallowed_tools_decide_and_hide(place: Place, serve: Serve
     with serve([message(tools=calls), message("done")]) as served:
         arguments = ("-p", "go", "--allowed-tools", "Edit(a.txt)", "--disallowed-tools", "Bash WebSearch")
         done = place.run(*arguments, **served.env)
-        names = {tool["name"] for tool in served.requests[0]["tools"]}  # type: ignore[index, attr-defined]
+        names = {tool["name"] for tool in served.requests[0]["tools"]}
 
     assert done.returncode == 3
     assert (place.project / "a.txt").exists()
@@ -134,6 +134,6 @@ def test_h78_two_turns_and_a_resumed_one_send_the_same_bytes_up_to_the_mark(
         assert json.dumps(later["system"]) == json.dumps(earlier["system"])
         assert json.dumps(later["tools"]) == json.dumps(earlier["tools"])
         assert without_marks(later["messages"]).startswith(without_marks(earlier["messages"])[:-1])
-        assert later["system"][-1]["cache_control"] == {"type": "ephemeral"}  # type: ignore[index]
+        assert later["system"][-1]["cache_control"] == {"type": "ephemeral"}
     start, end = raw[0].index(b'"system":'), raw[0].rindex(b'"thinking":')
     assert all(raw[0][start:end] in one for one in raw[1:])

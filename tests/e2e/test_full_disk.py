@@ -155,7 +155,7 @@ def test_ss_09_commands_answer_while_the_place_for_their_output_is_full(place: P
         done = on_tmpfs(place, script, size="64k", env={**served.env, "TMPDIR": str(full)})
         results = [
             block
-            for one in served.requests[-1]["messages"]  # type: ignore[attr-defined]
+            for one in served.requests[-1]["messages"]
             for block in one["content"]
             if block["type"] == "tool_result"
         ]

@@ -26,7 +26,7 @@ def test_files_and_images_go_with_the_prompt(place: Place, serve: Serve) -> None
     (place.project / "shot.png").write_bytes(png())
     with serve([message("seen")]) as served:
         done = place.run("-p", "look", "-f", "two words.txt", "-i", "shot.png", **served.env)
-        sent = served.requests[0]["messages"][-1]["content"]  # type: ignore[index, call-overload]
+        sent = served.requests[0]["messages"][-1]["content"]
 
     assert done.returncode == 0, done.stderr
     assert any("1\tpetals" in block.get("text", "") for block in sent)
@@ -69,7 +69,7 @@ def test_settings_that_cannot_be_read_say_why(place: Place, serve: Serve) -> Non
 def test_exec_and_run_are_print_mode(place: Place, serve: Serve, word: str) -> None:
     with serve([message("done so")]) as served:
         done = place.run(word, "do it", "--output-format", "text", **served.env)
-        sent = served.requests[0]["messages"][-1]["content"]  # type: ignore[index, call-overload]
+        sent = served.requests[0]["messages"][-1]["content"]
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "done so"

@@ -157,7 +157,7 @@ def test_tool_list_names_every_tool_with_its_schema(place: Place) -> None:
     assert {"read", "write", "edit", "bash", "glob", "grep", "list"} <= {
         line["name"] for line in lines(done.stdout)
     }
-    assert all(line["input_schema"]["type"] == "object" for line in lines(done.stdout))  # type: ignore[index]
+    assert all(line["input_schema"]["type"] == "object" for line in lines(done.stdout))
 
 
 def test_batch_keeps_one_shell_directory(place: Place) -> None:

@@ -84,4 +84,4 @@ def test_the_screen_shows_context_effort_and_an_aside(place: Place, serve: Serve
 
     assert "high" in json.dumps(requests[1]["output_config"])
     assert requests[1]["system"] == requests[0]["system"]
-    assert "and petals?" in json.dumps(requests[1]["messages"][-1])  # type: ignore[index]
+    assert "and petals?" in json.dumps(requests[1]["messages"][-1])

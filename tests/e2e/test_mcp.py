@@ -29,7 +29,7 @@ def test_a_servers_tool_runs_in_a_run_without_a_screen_when_it_is_allowed(place:
 def test_without_a_rule_a_servers_tool_is_denied_when_nobody_can_be_asked(place: Place) -> None:
     found = events(place, "--mcp-config", json.dumps({"mcpServers": {"tiny": SERVER}}), CALL)
 
-    assert "mcp__tiny__echo" in found[0]["tools"]  # type: ignore[operator]
+    assert "mcp__tiny__echo" in found[0]["tools"]
     assert not [said for said in finished(found) if "echo: hello" in said]
 
 
@@ -44,12 +44,12 @@ def test_h_p1_servers_of_a_project_wait_until_it_is_trusted(place: Place, tmp_pa
     first = events(place, CALL)
 
     assert not mark.exists()
-    assert "mcp__tiny__echo" not in first[0]["tools"]  # type: ignore[operator]
+    assert "mcp__tiny__echo" not in first[0]["tools"]
 
     second = events(place, "--trust", CALL)
 
     assert mark.exists()
-    assert "mcp__tiny__echo" in second[0]["tools"]  # type: ignore[operator]
+    assert "mcp__tiny__echo" in second[0]["tools"]
 
 
 def test_a_broken_server_is_one_line_and_the_run_goes_on(place: Place) -> None:

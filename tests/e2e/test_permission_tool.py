@@ -40,11 +40,11 @@ def test_a_tool_answers_each_call_by_itself(place: Place, serve: Serve) -> None:
     calls = message(tools=bash("touch good", "touch bad", "touch other"))
     with serve([calls, message("done")]) as served:
         done = place.run("-p", "go", *gate.flags, NAME, "--output-format", "json", **served.env)
-        results = json.dumps(served.requests[1]["messages"][-1])  # type: ignore[index]
-        offered = [tool["name"] for tool in served.requests[0]["tools"]]  # type: ignore[index, attr-defined]
+        results = json.dumps(served.requests[1]["messages"][-1])
+        offered = [tool["name"] for tool in served.requests[0]["tools"]]
 
     assert done.returncode == 0, done.stderr
-    assert [one["input"]["command"] for one in gate.asked()] == ["touch good", "touch bad", "touch other"]  # type: ignore[index]
+    assert [one["input"]["command"] for one in gate.asked()] == ["touch good", "touch bad", "touch other"]
     assert {one["tool_name"] for one in gate.asked()} == {"bash"}
     made = {path.name for path in place.project.iterdir()}
     assert {"good", "changed"} <= made

@@ -58,7 +58,7 @@ def talk(place: Place):
 
 
 def answer(asked: Line, decision: str = "allow", **more: object) -> Line:
-    [item] = asked["items"]  # type: ignore[misc]
+    [item] = asked["items"]
     permissions = [{"id": one["id"], "decision": decision} for one in item["permissions"]]
     call = {"call_id": item["call_id"], "permissions": permissions, **more}
     return {"type": "approval_response", "request_id": asked["request_id"], "decisions": [call]}
@@ -90,7 +90,7 @@ def test_a_stale_or_unknown_id_rejects_the_whole_answer_and_the_question_stays_o
     talk.say({**answer(asked), "request_id": "approval-99"})
     assert "approval-99" in str(talk.until("input_rejected")["error"])
     two = answer(asked)
-    two["decisions"] = [*two["decisions"], {"call_id": "other", "permissions": []}]  # type: ignore[misc]
+    two["decisions"] = [*two["decisions"], {"call_id": "other", "permissions": []}]
     talk.say(two)
     assert "other" in str(talk.until("input_rejected")["error"])
     assert not (place.project / "new.txt").exists()

@@ -86,8 +86,8 @@ class Furnished:
 def request(served: Served, number: int = -1) -> tuple[str, str, list[str], str]:
     """Give model, system prompt, names of tools and first message of a request."""
     sent = served.requests[number]
-    tools = [tool["name"] for tool in sent["tools"]]  # type: ignore[index, attr-defined]
-    return str(sent["model"]), sent["system"][0]["text"], tools, json.dumps(sent["messages"][0])  # type: ignore[index]
+    tools = [tool["name"] for tool in sent["tools"]]
+    return str(sent["model"]), sent["system"][0]["text"], tools, json.dumps(sent["messages"][0])
 
 
 EVERYTHING = {

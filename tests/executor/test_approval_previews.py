@@ -242,7 +242,7 @@ async def test_x13_of_several_hooks_rewrites_chain_and_the_first_block_wins(work
 
 async def test_an_edit_passes_the_hooks_too(workspace: Path) -> None:
     class NoRemoval(Hooks):
-        async def before(self, call, ctx):  # type: ignore[no-untyped-def,override]
+        async def before(self, call, ctx):
             return BeforeCall(block="no rm") if '"rm' in call.arguments_json else BeforeCall()
 
     edit = Verdict(call_id="c0", edited_arguments={"command": "rm x"})

@@ -166,7 +166,7 @@ async def test_m10_item_10_an_answer_without_a_run_tells_no_start(workspace: Pat
 
     assert world.sink.of(ToolStarted) == []
     assert world.sink.of(ToolFinished) == []
-    assert sorted(event.call_id for event in world.sink.of(ToolDenied)) == [  # type: ignore[attr-defined]
+    assert sorted(event.call_id for event in world.sink.of(ToolDenied)) == [
         "denied",
         "invalid",
         "rule",
@@ -421,7 +421,7 @@ async def test_p07_a_source_that_knows_no_tools_answers_every_call(workspace: Pa
 
 async def test_verdicts_of_other_calls_change_nothing(workspace: Path) -> None:
     class Confused(Approver):
-        async def review(self, requests):  # type: ignore[no-untyped-def,override]
+        async def review(self, requests):
             verdicts = await super().review(requests)
             return {"c0": verdicts["c1"], "c1": verdicts["c1"], "ghost": Verdict(call_id="ghost")}
 
@@ -446,7 +446,7 @@ async def test_a13_a_call_gets_a_context_of_its_own(workspace: Path) -> None:
     seen: list[tuple[str, str, str]] = []
 
     class Curious(Read):
-        async def run(self, params, ctx):  # type: ignore[no-untyped-def,override]
+        async def run(self, params, ctx):
             seen.append((ctx.session_id, ctx.turn_id, ctx.call_id))
             return await super().run(params, ctx)
 

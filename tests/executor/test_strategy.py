@@ -213,9 +213,7 @@ async def test_m07_an_executor_that_fails_costs_no_answer(workspace: Path) -> No
     batch = await world.run(call("c0", path="a"), call("c1", path="b"))
 
     assert effects(batch) == {"c0": "ran", "c1": "not_run"}
-    assert [event.text for event in world.sink.of(Notice)] == [  # type: ignore[attr-defined]
-        "The round executor failed: broken"
-    ]
+    assert [event.text for event in world.sink.of(Notice)] == ["The round executor failed: broken"]
 
 
 async def test_smaller_limits_may_be_given(workspace: Path) -> None:

@@ -52,7 +52,7 @@ class Probe(Tool[Params]):
 class AsyncProbe(Probe):
     name = "async_probe"
 
-    async def run(self, params: Params, ctx: ToolContext) -> ToolResult:  # type: ignore[override]
+    async def run(self, params: Params, ctx: ToolContext) -> ToolResult:
         return ToolResult.success(threading.current_thread().name)
 
 
@@ -112,7 +112,7 @@ def test_a_recursive_parameter_model_keeps_its_references() -> None:
 
     schema = probe_with(params_type=Holder).specs()[0].input_schema
 
-    assert "Node" in schema["$defs"]  # type: ignore[operator]
+    assert "Node" in schema["$defs"]
 
 
 def test_a02_a_missing_parameter_is_named() -> None:

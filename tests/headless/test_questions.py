@@ -22,7 +22,7 @@ def answer(*decisions: JsonObject, request_id: str = "approval-1") -> str:
 
 
 def call(call_id: str, *permissions: JsonObject, **more: object) -> JsonObject:
-    return {"call_id": call_id, "permissions": list(permissions), **more}  # type: ignore[dict-item]
+    return {"call_id": call_id, "permissions": list(permissions), **more}
 
 
 def allow(id: str = "p0", **more: str) -> JsonObject:
@@ -37,7 +37,7 @@ def test_p08_a_question_holds_id_tool_arguments_title_permissions_and_preview() 
     asked = question("approval-1", [edit_request("c1"), bash_request("c2", extra=(OUTSIDE,))])
 
     assert (asked["type"], asked["request_id"]) == ("approval_request", "approval-1")
-    first, second = asked["items"]  # type: ignore[misc]
+    first, second = asked["items"]
     assert (first["call_id"], first["tool"], first["title"]) == ("c1", "edit", "src/app.py")
     assert first["arguments"] == {"file_path": "src/app.py"}
     assert first["preview"]["content"].startswith("--- a/src/app.py")

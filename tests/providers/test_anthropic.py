@@ -47,7 +47,7 @@ def user(*texts: str) -> UserMessage:
 
 
 def request(*messages: UserMessage | AssistantMessage, **fields: object) -> ProviderRequest:
-    return ProviderRequest(system="You help.", messages=messages, tools=TOOLS, **fields)  # type: ignore[arg-type]
+    return ProviderRequest(system="You help.", messages=messages, tools=TOOLS, **fields)
 
 
 async def deltas_of(provider: AnthropicProvider, asked: ProviderRequest) -> list[Delta]:
@@ -317,7 +317,7 @@ async def test_models_are_listed_from_the_server() -> None:
 
 async def test_counting_and_listing_fail_with_one_sentence() -> None:
     async with MessagesServer() as server:
-        server._answer = lambda _: status(401, message="bad key")  # type: ignore[method-assign]
+        server._answer = lambda _: status(401, message="bad key")
         provider = provider_at(server)
         for ask in (provider.models(), provider.count_tokens(request(user("go")))):
             with pytest.raises(AuthError, match="did not accept the key"):

@@ -83,7 +83,7 @@ def test_base_urls_come_from_the_environment_of_their_provider() -> None:
 )
 def test_what_is_missing_is_named(spec: dict[str, str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        choose(ProviderSpec(**spec), environ={})  # type: ignore[arg-type]
+        choose(ProviderSpec(**spec), environ={})
 
 
 @pytest.mark.parametrize("provider", [name for name in PROVIDERS if name != "offline"])

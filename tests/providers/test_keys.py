@@ -112,7 +112,7 @@ async def test_servers_on_loopback_are_found_and_only_asked_for_their_models() -
         ChatServer(models=["llama3", "qwen3"]) as ollama,
         ChatServer(lambda _: page("<html>", code=200)) as other,
     ):
-        other.listing = lambda: {"hello": "world"}  # type: ignore[method-assign]
+        other.listing = lambda: {"hello": "world"}
         gone = "http://127.0.0.1:9/v1"
         found = await probe(
             [("ollama", ollama.url), ("llamacpp", other.url), ("lmstudio", gone)], timeout_s=10.0
@@ -128,7 +128,7 @@ async def test_servers_on_loopback_are_found_and_only_asked_for_their_models() -
 
 async def test_a_server_that_says_who_it_is_gets_its_own_name() -> None:
     async with ChatServer() as server:
-        server.listing = lambda: {"data": [{"id": "m", "owned_by": "vllm"}]}  # type: ignore[method-assign]
+        server.listing = lambda: {"data": [{"id": "m", "owned_by": "vllm"}]}
         found = await probe([("llamacpp", server.url)])
 
     assert [(s.provider, s.title) for s in found] == [("vllm", "vLLM")]

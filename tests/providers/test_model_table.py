@@ -98,7 +98,7 @@ def test_effort_is_said_in_the_models_own_words(model: str, effort: Any, word: s
 
 async def test_a_probe_ignores_a_list_that_is_an_error() -> None:
     async with ChatServer() as server:
-        server._answer = lambda request: json_answer({"data": []}, code=401)  # type: ignore[method-assign]
+        server._answer = lambda request: json_answer({"data": []}, code=401)
 
         assert await probe([("vllm", server.url)]) == []
 

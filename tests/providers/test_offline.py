@@ -130,7 +130,7 @@ async def test_a_plain_request_becomes_its_calls(prompt: str, calls: list[tuple[
 async def test_a_command_is_run_word_for_word(prompt: str, command: str | None) -> None:
     calls = asked(await ask([user(prompt)]))
 
-    assert [arguments["command"] for _, arguments in calls] == ([command] if command else [])  # type: ignore[index]
+    assert [arguments["command"] for _, arguments in calls] == ([command] if command else [])
 
 
 async def test_unknown_text_gets_an_honest_answer_with_examples() -> None:
@@ -211,7 +211,7 @@ async def test_the_tests_of_a_project_are_found_by_its_files() -> None:
         "run the tests", [[(True, "tests/\npyproject.toml")], [(True, "3 passed")]]
     )
 
-    assert asked(second)[0][1]["command"] == "python3 -m pytest -q"  # type: ignore[index]
+    assert asked(second)[0][1]["command"] == "python3 -m pytest -q"
     assert "3 passed" in said(third)
 
 
@@ -226,7 +226,7 @@ async def test_the_tour_asks_for_six_things_in_one_round() -> None:
 
     assert [name for name, _ in asked(first)] == ["write", "write", "bash", "bash", "read", "bash"]
     assert [name for name, _ in asked(second)] == ["edit", "grep"]
-    assert asked(second)[0][1]["file_path"] == asked(first)[0][1]["file_path"]  # type: ignore[index]
+    assert asked(second)[0][1]["file_path"] == asked(first)[0][1]["file_path"]
     assert "denied: private" in said(final)
     assert said(final).count("not done -") == 1
     assert "did not stop its neighbours" in said(final)
@@ -275,7 +275,7 @@ async def test_a_later_tour_takes_other_names() -> None:
         async with OfflineProvider(clock=lambda now=now: now).stream(request) as deltas:
             last = [delta async for delta in deltas][-1]
         assert isinstance(last, Completed)
-        names.append(asked(last.message)[0][1]["file_path"])  # type: ignore[index]
+        names.append(asked(last.message)[0][1]["file_path"])
 
     assert names[0] != names[1]
 

@@ -29,7 +29,7 @@ class FakeServerDesk:
         return self.views
 
     def become(self, name: str, **fields: object) -> None:
-        self.views = [replace(v, **fields) if v.name == name else v for v in self.views]  # type: ignore[arg-type]
+        self.views = [replace(v, **fields) if v.name == name else v for v in self.views]
         self.changed()
 
     def log(self, name: str) -> Sequence[str]:

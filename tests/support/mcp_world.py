@@ -32,7 +32,7 @@ def spec(
         "start_s": PATIENCE_S,
         "call_s": PATIENCE_S,
     }
-    return ServerSpec(name=name, origin="user", file="config.toml", **{**values, **fields})  # type: ignore[arg-type]
+    return ServerSpec(name=name, origin="user", file="config.toml", **{**values, **fields})
 
 
 @dataclass
@@ -71,7 +71,7 @@ async def world(
 ) -> AsyncGenerator[World]:
     servers = Servers(
         specs,
-        desk=Desk(roots=(workspace.resolve(),), **(desk or {})),  # type: ignore[arg-type]
+        desk=Desk(roots=(workspace.resolve(),), **(desk or {})),
         state_dir=workspace.parent / "state",
         pace=Pace(restart_s=restart_s, settle_s=0.05, calm_s=0.3, ping_s=0.5),
     )

@@ -78,7 +78,7 @@ class OAuthWorld:
 
     def _register(self, asked: dict[str, object]) -> Reply:
         client = f"client-{len(self.clients)}"
-        self.clients[client] = [str(uri) for uri in asked["redirect_uris"]]  # type: ignore[attr-defined]
+        self.clients[client] = [str(uri) for uri in asked["redirect_uris"]]
         return reply({**asked, "client_id": client, "token_endpoint_auth_method": "none"}, 201)
 
     def _authorize(self, target: str) -> Reply:
@@ -158,7 +158,7 @@ class OAuthWorld:
 
 @asynccontextmanager
 async def oauth_world(given: OAuthWorld | None = None, **fields: object) -> AsyncGenerator[OAuthWorld]:
-    here = given or OAuthWorld(**fields)  # type: ignore[arg-type]
+    here = given or OAuthWorld(**fields)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -144,7 +144,7 @@ class Read(Tool[Any_]):
             Permission(id="r", kind=PermissionKind.READ, target=params.path, pattern=f"Read({params.path})"),
         )
 
-    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:  # type: ignore[override]
+    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:
         self.log.lines.append(f"start {ctx.call_id}")
         self.log.arrival(ctx.call_id).set()
         if ctx.call_id in self.log.gates:
@@ -178,7 +178,7 @@ class Write(Tool[Any_]):
         sha = hashlib.sha256(before).hexdigest() if before is not None else ""
         return ChangePreview(content=f"-{before!r}\n+{params.text}", bases={str(target): sha}, hunks=3)
 
-    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:  # type: ignore[override]
+    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:
         self.log.lines.append(f"start {ctx.call_id}")
         self.log.arrival(ctx.call_id).set()
         if ctx.call_id in self.log.gates:
@@ -216,7 +216,7 @@ class Bash(Tool[Any_]):
             found.append(Permission(id="o", kind=PermissionKind.WRITE, target=target, risk=Risk.HIGH))
         return found
 
-    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:  # type: ignore[override]
+    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:
         self.log.lines.append(f"start {ctx.call_id}")
         self.log.arrival(ctx.call_id).set()
         await ctx.report(f"$ {params.command}")
@@ -250,7 +250,7 @@ class Faulty(Tool[Any_]):
             raise ToolError("no such place")
         return ()
 
-    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:  # type: ignore[override]
+    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:
         self.log.lines.append(f"start {ctx.call_id}")
         self.log.arrival(ctx.call_id).set()
         match params.how:
@@ -293,7 +293,7 @@ class Task(Tool[Any_]):
     def __init__(self, log: Log) -> None:
         self.log = log
 
-    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:  # type: ignore[override]
+    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:
         self.log.lines.append(f"start {ctx.call_id}")
         self.log.arrival(ctx.call_id).set()
         if ctx.call_id in self.log.gates:

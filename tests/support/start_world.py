@@ -92,11 +92,11 @@ async def cancelled_while_it_starts(work: Coroutine[Any, Any, Any], ready: Calla
         loop.call_soon(stop)
         return await begin(*arguments, **options)
 
-    loop.subprocess_exec = watched  # type: ignore[method-assign]
+    loop.subprocess_exec = watched
     try:
         done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
     finally:
-        loop.subprocess_exec = begin  # type: ignore[method-assign]
+        loop.subprocess_exec = begin
     assert made.is_set(), "nothing was started"
     assert done, "it waits for what the program has started"
     assert task.cancelled()

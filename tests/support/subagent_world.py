@@ -98,7 +98,7 @@ class SubWorld:
     @asynccontextmanager
     async def provider(self, model: str) -> AsyncIterator[ScriptedProvider]:
         self.models.append(model)
-        yield _Chooser(self)  # type: ignore[misc]
+        yield _Chooser(self)
 
     def transcript(self, call_id: str, title: str) -> Kept:
         self.kept.append(Kept(call_id, title))

@@ -56,7 +56,7 @@ class Site:
                 target.partition("?")[0], response(b"no such page", status="404 Not Found")
             )
             if callable(answer):
-                await answer(writer)  # type: ignore[misc]
+                await answer(writer)
             else:
                 writer.write(answer)
                 await writer.drain()

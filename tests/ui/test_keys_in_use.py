@@ -122,9 +122,9 @@ async def test_a_changed_keymap_file_counts_with_the_next_key(workspace: Path, t
 
 @pytest.mark.parametrize("preset", PRESET_NAMES)
 def test_a91_every_preset_binds_actions_that_exist_and_leaves_ways_out(preset: str) -> None:
-    for context, keys in PRESETS[preset].items():  # type: ignore[index]
+    for context, keys in PRESETS[preset].items():
         assert set(keys.values()) - {""} <= set(ACTIONS[context])
-    bound = Keymap(preset=preset)  # type: ignore[arg-type]
+    bound = Keymap(preset=preset)
     assert bound.keys_of("global", "quit")
     assert bound.keys_of("global", "interrupt") == ["Ctrl+C"]
     assert bound.keys_of("prompt", "submit") == ["Enter"]

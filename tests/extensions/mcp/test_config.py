@@ -18,7 +18,7 @@ from tests.support.mcp_world import SCRIPTS
 
 
 def found(user: Path, *, environ: dict[str, str] | None = None, **more: object) -> Found:
-    return find_servers(ConfigFiles(user=user, **more), environ=environ or {})  # type: ignore[arg-type]
+    return find_servers(ConfigFiles(user=user, **more), environ=environ or {})
 
 
 def written(path: Path, servers: object) -> Path:

@@ -206,7 +206,7 @@ def _shell_server(folder: Path) -> object:
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
 async def test_mc_13_nothing_a_server_started_outlives_us(workspace: Path, tmp_path: Path) -> None:
-    async with world(workspace, [_shell_server(tmp_path)]) as here:  # type: ignore[list-item]
+    async with world(workspace, [_shell_server(tmp_path)]) as here:
         assert here.status().state == "ready"
         assert all(_alive(pid) for pid in _family(tmp_path))
 
@@ -216,12 +216,12 @@ async def test_mc_13_nothing_a_server_started_outlives_us(workspace: Path, tmp_p
 @pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
 async def test_mc_13_reloading_and_reconnecting_never_doubles(workspace: Path, tmp_path: Path) -> None:
     server = _shell_server(tmp_path)
-    async with world(workspace, [server]) as here:  # type: ignore[list-item]
+    async with world(workspace, [server]) as here:
         for _ in range(3):
-            await here.servers.reload([server])  # type: ignore[list-item]
+            await here.servers.reload([server])
         assert len(_family(tmp_path)) == 2
 
-        await here.servers.reload([replace(server, call_s=5.0)])  # type: ignore[type-var]
+        await here.servers.reload([replace(server, call_s=5.0)])
         await here.servers.settled()
         here.servers.reconnect("tiny")
         await here.until(lambda: len(_family(tmp_path)) == 6 and here.status().state == "ready")

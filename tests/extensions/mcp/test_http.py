@@ -15,7 +15,7 @@ from tests.support.mcp_world import SCRIPTS, world
 
 def at(url: str, *, name: str = "web", **fields: object) -> ServerSpec:
     values: dict[str, object] = {"transport": "http", "start_s": 20.0, "call_s": 20.0}
-    return ServerSpec(name=name, origin="user", file="config.toml", url=url, **{**values, **fields})  # type: ignore[arg-type]
+    return ServerSpec(name=name, origin="user", file="config.toml", url=url, **{**values, **fields})
 
 
 @asynccontextmanager
@@ -61,7 +61,7 @@ async def test_h92_session_and_version_are_sent_with_every_request_after_the_han
             assert (await here.call("mcp__web__echo")).output == "ok"
 
         first, later = seen[0], [asked for asked in seen[1:] if asked.verb == "POST"]
-        assert first.body["params"]["protocolVersion"] == "2025-11-25"  # type: ignore[index]
+        assert first.body["params"]["protocolVersion"] == "2025-11-25"
         assert {asked.headers["mcp-session-id"] for asked in later} == {"s-1"}
         assert {asked.headers["mcp-protocol-version"] for asked in later} == {"2025-06-18"}
         assert {asked.headers["authorization"] for asked in seen} == {"Bearer t"}

@@ -17,7 +17,7 @@ from tests.support.oauth_server import OAuthWorld, Reply, browse, fetch, oauth_w
 
 def guarded(there: OAuthWorld, **fields: object) -> ServerSpec:
     values: dict[str, object] = {"transport": "http", "start_s": 20.0, "call_s": 20.0, "url": there.url}
-    return ServerSpec(name="web", origin="user", file="config.toml", **{**values, **fields})  # type: ignore[arg-type]
+    return ServerSpec(name="web", origin="user", file="config.toml", **{**values, **fields})
 
 
 class Browser:

@@ -134,7 +134,7 @@ def test_control_characters_of_an_extension_do_not_reach_the_person(workspace: P
     assert person.notices == [("error", "loud: red")]
     assert reception.statuses == {"loud": "a b"}
     with pytest.raises(ValueError, match="info, warning or error"):
-        voice.notify("debug", "x")  # type: ignore[arg-type]
+        voice.notify("debug", "x")
 
 
 def test_a_flood_of_notices_is_cut_and_said_once(workspace: Path) -> None:

@@ -279,7 +279,7 @@ async def test_a_handler_may_give_a_whole_tool_result(workspace: Path) -> None:
 
     extension.register_tool("t", "T.", None, lambda arguments, ctx: ToolResult.error("x"))
 
-    assert extension.tools["t"].handler({}, None) == ToolResult.error("x")  # type: ignore[arg-type]
+    assert extension.tools["t"].handler({}, None) == ToolResult.error("x")
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_a_tool_that_cannot_be_offered_says_why(
     name: str, description: str, schema: object, said: str, workspace: Path
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        register(workspace).register_tool(name, description, schema, print)  # type: ignore[arg-type]
+        register(workspace).register_tool(name, description, schema, print)
 
 
 def test_registering_twice_or_after_the_end_or_what_cannot_be_called_says_so(workspace: Path) -> None:
@@ -308,7 +308,7 @@ def test_registering_twice_or_after_the_end_or_what_cannot_be_called_says_so(wor
     with pytest.raises(ValueError, match="registered twice"):
         extension.register_tool("t", "T.", None, lambda arguments, ctx: "")
     with pytest.raises(ValueError, match="cannot be called"):
-        extension.register_tool("u", "U.", None, "text")  # type: ignore[arg-type]
+        extension.register_tool("u", "U.", None, "text")
     with pytest.raises(ValueError, match="did you mean 'tool_finished'"):
         extension.on("tool_finish", print)
     extension.close()

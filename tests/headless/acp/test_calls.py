@@ -94,13 +94,13 @@ def test_a_cut_diff_says_so_and_a_diff_without_hunks_is_text() -> None:
     assert [(place.path, place.line) for place in places] == [("/ws/proj/x", 1)]
     renamed = DisplayResult(content="rename from a\nrename to b\n", content_type=ResultContentType.DIFF)
     [shown] = calls.contents_of(renamed, WORKSPACE)[0]
-    assert shown.content.text == "```diff\nrename from a\nrename to b\n```"  # type: ignore[union-attr]
+    assert shown.content.text == "```diff\nrename from a\nrename to b\n```"
 
 
 def test_text_cannot_leave_its_fence_nor_control_a_terminal() -> None:
     [shown] = calls.text_contents("a\n```\nb\n````\nc\x1b[31m red")
 
-    assert shown.content.text == "`````\na\n```\nb\n````\nc red\n`````"  # type: ignore[union-attr]
+    assert shown.content.text == "`````\na\n```\nb\n````\nc red\n`````"
     assert calls.text_contents(" \n ") == []
 
 
@@ -184,7 +184,7 @@ async def test_live_output_is_told_as_a_tail_and_not_too_often() -> None:
     async def send(update: object) -> None:
         sent.append(update)
 
-    updates = SessionUpdates(_Still(), send)  # type: ignore[arg-type]
+    updates = SessionUpdates(_Still(), send)
     await updates(ToolStarted(turn_id="t", call_id="c", tool="bash", display_name="Bash", title="seq"))
     sent.clear()
     for number in range(200):
@@ -196,7 +196,7 @@ async def test_live_output_is_told_as_a_tail_and_not_too_often() -> None:
     await updates(Notice(turn_id="t", text="look\nhere"))
 
     assert 1 <= few < 20
-    assert "'used': 12" in str([update.model_dump() for update in sent])  # type: ignore[attr-defined]
+    assert "'used': 12" in str([update.model_dump() for update in sent])
     assert "attempt 2 of 5 in 3 s" in str(sent)
     assert "> look\\n> here" in str(sent)
 

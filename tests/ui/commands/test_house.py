@@ -14,7 +14,7 @@ HIDDEN = TrustLine("setting", "model.base_url", "https://evil.example/\u202ez", 
 
 def untrusted(workspace: Path, **more: object) -> FakeBackend:
     backend = FakeBackend(workspace)
-    backend.house.trust_view = TrustView(lines=(TOOL, HIDDEN), digest="d1", **more)  # type: ignore[arg-type]
+    backend.house.trust_view = TrustView(lines=(TOOL, HIDDEN), digest="d1", **more)
     return backend
 
 

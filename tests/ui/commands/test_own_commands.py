@@ -14,7 +14,7 @@ STATUS = OwnCommand("status", "user:status", "Mine", "", "yours")
 
 
 def with_commands(workspace: Path, *commands: OwnCommand, **more: object) -> FakeBackend:
-    backend = FakeBackend(workspace, **more)  # type: ignore[arg-type]
+    backend = FakeBackend(workspace, **more)
     backend.own.commands = list(commands)
     return backend
 
@@ -97,7 +97,7 @@ async def test_names_that_were_taken_are_said_once() -> None:
         raise AssertionError
 
     registry = Registry([Command("fix", "built in", nothing)])
-    own = FakeOwnCommands(turn)  # type: ignore[arg-type]
+    own = FakeOwnCommands(turn)
     own.commands = [FIX]
     desk = OwnCommandDesk(registry, own)
 

@@ -30,7 +30,7 @@ async def test_lead_3_3_the_whole_of_a_call_can_be_copied(
     copied: list[str] = []
     backend = FakeBackend(workspace, script=[[approve(request_)]])
     async with stage(workspace, backend=backend) as here:
-        here.app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
+        here.app.copy_to_clipboard = copied.append
         await here.send("go")
         screen = await here.approval()
 

@@ -221,7 +221,7 @@ async def test_whatever_is_pressed_no_call_runs_without_a_decision_that_covers_i
                 None,
                 {},
             )
-            backend.world = make_world(workspace, approver=backend, policy=policy, sink=backend.emit)  # type: ignore[arg-type]
+            backend.world = make_world(workspace, approver=backend, policy=policy, sink=backend.emit)
             await play(here, backend, dice, number)
 
             assert not here.app.in_dialog, seed

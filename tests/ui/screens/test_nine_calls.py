@@ -99,7 +99,7 @@ async def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Scrip
 
         app = AgentApp(load, settings=UiSettings(grace_s=0.0, typing_s=0.0))
         async with app.run_test(size=(150, 45)) as pilot:
-            here = Stage(app, pilot, None)  # type: ignore[arg-type]
+            here = Stage(app, pilot, None)
             await here.until(lambda: app.link is not None)
             assert cores[0].servers is not None
             await cores[0].servers.settled()

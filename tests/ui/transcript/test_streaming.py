@@ -62,7 +62,7 @@ async def test_appends_are_drawn_at_most_20_times_a_second() -> None:
         frames: list[float] = []
         stream = app.transcript.document.streams[index]
         flush = stream.flush
-        stream.flush = lambda limit=1 << 60: (frames.append(time.perf_counter()), flush(limit))[1]  # type: ignore[method-assign]
+        stream.flush = lambda limit=1 << 60: (frames.append(time.perf_counter()), flush(limit))[1]
         stop = time.perf_counter() + 0.4
         while time.perf_counter() < stop:
             app.transcript.stream_append(index, "x ")

@@ -50,13 +50,13 @@ _KEYS = {" ": "space", "?": "question_mark", "\\": "backslash", "/": "slash", "[
 async def clerk(size: tuple[int, int] = (60, 20)) -> AsyncIterator[Clerk]:
     app = Clerk()
     async with app.run_test(size=size) as pilot:
-        app.pilot = pilot  # type: ignore[attr-defined]
+        app.pilot = pilot
         await pilot.pause()
         yield app
 
 
 async def settled(app: Clerk) -> None:
-    await app.pilot.pause(0.03)  # type: ignore[attr-defined]
+    await app.pilot.pause(0.03)
 
 
 async def test_enter_sends_and_newline_keys_do_not() -> None:
