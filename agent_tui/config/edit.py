@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import tomlkit
 from pydantic import BaseModel, ValidationError
@@ -10,29 +12,51 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 from tomlkit.toml_document import TOMLDocument
 
+from agent_tui.config.choices import choices_of, refused_word
 from agent_tui.config.load import read_text, section_model, setting_keys
 from agent_tui.config.paths import PROJECT_FOLDER
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.protocol.near_names import did_you_mean
 
 
-def parse_value(key: str, text: str, *, file: Path) -> object:
+def parse_value(key: str, text: str, *, file: Path, known: Sequence[str] | None = None) -> object:
     """Read what a person wrote for the setting `key`: TOML, a bare word, or for lists words between commas.
 
-    Raises ConfigError when there is no such setting or the value does not fit it.
+    `known` are the words it may have where its type does not say so. Raises ConfigError when there is no such setting
+    or the value does not fit it.
     """
+    model, name = _field(key, file)
+    reason = ""
+    for candidate in _readings(text.strip()):
+        try:
+            value = _plain(model.model_validate({name: candidate}), name)
+        except ValidationError as error:
+            reason = reason or error.errors()[0]["msg"]
+        else:
+            _check_words(key, value, known, file)
+            return value
+    if words := choices_of(model.model_fields[name].annotation):
+        raise ConfigError(refused_word(text.strip(), words), file=file, key=key)
+    raise ConfigError(f"{reason}, got {text.strip()!r}", file=file, key=key)
+
+
+def _check_words(key: str, value: object, known: Sequence[str] | None, file: Path) -> None:
+    """Raises ConfigError for a word that is not `known`; case does not count."""
+    given = cast("list[object]", value) if isinstance(value, list) else [value]
+    words = [] if known is None else [str(word) for word in given if word]
+    for word in words:
+        if word.casefold() not in {one.casefold() for one in known or ()}:
+            raise ConfigError(refused_word(word, known or ()), file=file, key=key)
+
+
+def _field(key: str, file: Path) -> tuple[type[BaseModel], str]:
+    """Give the table of a setting and its name in it. Raises ConfigError when there is none."""
     section, _, name = key.partition(".")
     model = section_model(section)
     if model is None or name not in model.model_fields:
         meant = did_you_mean(key, setting_keys(), otherwise="; 'agent-tui config get' lists them")
         raise ConfigError(f"is not a setting{meant}", file=file, key=key)
-    reason = ""
-    for candidate in _readings(text.strip()):
-        try:
-            return _plain(model.model_validate({name: candidate}), name)
-        except ValidationError as error:
-            reason = reason or error.errors()[0]["msg"]
-    raise ConfigError(f"{reason}, got {text.strip()!r}", file=file, key=key)
+    return model, name
 
 
 def _readings(text: str) -> list[object]:
@@ -61,7 +85,10 @@ def set_value(file: Path, key: str, value: object) -> None:
 
 
 def unset_value(file: Path, key: str) -> bool:
-    """Take `key` out of the file; tell whether it stood there. Raises ConfigError, and then nothing changed."""
+    """Take `key` out of the file; tell whether it stood there. Raises ConfigError, and then nothing changed.
+
+    A key that is no setting of this version is taken out too: it may be an old one.
+    """
     document = _document(file, key)
     section, _, name = key.partition(".")
     table = document[section] if section in document else None  # noqa: SIM401 - `get` has no type

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from agent_tui.config.choices import choices_of, refused_word
 from agent_tui.config.lines import line_of
 from agent_tui.config.settings import Settings
 from agent_tui.protocol.data import JsonObject
@@ -182,8 +183,9 @@ class _Loading:
         try:
             checked = model.model_validate({name: value})
         except ValidationError as error:
-            reason = error.errors()[0]["msg"]
-            self.problems.append(Problem(file, key, f"{reason}, got {value!r}; the default is used", line))
+            words = choices_of(model.model_fields[name].annotation) if isinstance(value, str) else ()
+            reason = refused_word(value, words) if words else f"{error.errors()[0]['msg']}, got {value!r}"
+            self.problems.append(Problem(file, key, f"{reason}; the default is used", line))
             return
         self.values[key] = checked.model_dump()[name]
         self.origins[key] = source

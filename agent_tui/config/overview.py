@@ -4,11 +4,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, get_args, get_origin
+from typing import cast
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from agent_tui.config.choices import choices_of
 from agent_tui.config.lines import line_of
 from agent_tui.config.load import Layer, Loaded, read_text
 from agent_tui.config.settings import Settings
@@ -59,7 +60,7 @@ def overview(loaded: Loaded, layers: Sequence[Layer]) -> list[Setting]:
                     list(default) if isinstance(default, tuple) else default,  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - defaults are JSON
                     _meaning(field, model),
                     origin,
-                    _choices(field.annotation),
+                    choices_of(field.annotation),
                     places,
                 )
             )
@@ -93,13 +94,3 @@ def _origin(source: str, places: Sequence[Place]) -> str:
 
 def _meaning(field: FieldInfo, model: type[BaseModel]) -> str:
     return field.description or (model.__doc__ or "").partition(": ")[2].strip().rstrip(".")
-
-
-def _choices(annotation: object) -> tuple[str, ...]:
-    """Give the fixed words of a type: those of a Literal, true and false for a bool."""
-    if annotation is bool:
-        return ("true", "false")
-    if get_origin(annotation) is Literal:
-        return tuple(str(word) for word in get_args(annotation))
-    parts = [part for part in get_args(annotation) if part is not type(None)]
-    return _choices(parts[0]) if len(parts) == 1 and get_origin(annotation) is not tuple else ()

@@ -10,6 +10,7 @@ from agent_tui.config.layers import settings_layers
 from agent_tui.config.load import Loaded
 from agent_tui.config.overview import Place, Setting, overview
 from agent_tui.config.paths import Paths
+from agent_tui.conversation.known_words import known_words
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.ui.configuring import SCOPES, PlaceView, SettingScope, SettingsView, SettingView
 
@@ -62,7 +63,7 @@ class SettingsFiles:
     def _set(self, key: str, text: str, scope: SettingScope, file: Path) -> str:
         from agent_tui.config.edit import parse_value, set_value  # tomlkit: 10 ms, when something is changed
 
-        value = parse_value(key, text, file=file)
+        value = parse_value(key, text, file=file, known=known_words(key, self.paths))
         trusted = self.trusted()
         set_value(file, key, value)
         return f"{key} = {_text(value)} stands in {file}. {self._when(key, scope, trusted)}"

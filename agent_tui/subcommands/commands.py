@@ -88,6 +88,19 @@ def config_set(key: str, value: str, scope: str, directory: Path | None) -> int:
     return 0
 
 
+@config.command("unset", help="Take one setting out of a settings file; comments stay.")
+@click.argument("key")
+@click.option("--scope", type=Word(["user", "project", "private"]), default="user", show_default=True)
+@DIRECTORY
+def config_unset(key: str, scope: str, directory: Path | None) -> int:
+    """Let a weaker file, or the default, count again."""
+    from agent_tui.subcommands.settings import unset_setting
+
+    workspace = RunOptions(directory=directory).enter_directory()
+    click.echo(unset_setting(key, scope=scope, workspace=workspace))
+    return 0
+
+
 @config.command("validate", help="Check the settings files; exit 1 when something is wrong.")
 @DIRECTORY
 def config_validate(directory: Path | None) -> int:

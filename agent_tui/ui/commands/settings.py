@@ -16,6 +16,10 @@ async def _config(host: CommandHost, args: str) -> None:
         await host.show_settings(key)
         return
     desk = host.backend.house.settings
+    if key == "unset" and value.strip():
+        host.notice("info", await desk.unset(value.strip(), scope))
+        await host.setting_changed(value.strip())
+        return
     view = await desk.look()
     setting = next((one for one in view.settings if one.key == key), None)
     if setting is None:
@@ -52,7 +56,7 @@ def settings_commands() -> list[Command]:
             "settings with where they come from; change one",
             _config,
             aliases=("settings",),
-            usage="[key [value]]",
+            usage="[key [value] | unset key]",
             while_busy=True,
             complete=_keys,
         )

@@ -1,0 +1,111 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_tui.cli import main
+from tests.support.core_world import config_folder, configure
+from tests.support.settings_world import SettingsWorld
+
+WRITTEN = """# mine
+[ui]
+# calm
+theme = "nord"  # the one I like
+mouse = false
+"""
+
+
+@pytest.fixture(autouse=True)
+def _there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workspace)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("ui.theme", "nosuch", "there is no 'nosuch'; there are dark, light"),
+        ("ui.theme", "nrod", "did you mean 'nord'?"),
+        ("ui.status", "mode,modle", "there is no 'modle'; did you mean 'mode' or 'model'?"),
+        ("ui.keys", "emcas", "did you mean 'emacs'?"),
+        ("model.effort", "hgih", "did you mean 'high'?"),
+        ("model.provider", "antropic", "did you mean 'anthropic'?"),
+        ("permissions.mode", "pln", "did you mean 'plan'?"),
+        ("ui.mouse", "maybe", "there are true, false"),
+    ],
+)
+def test_value_that_is_none_of_the_known_ones_is_refused(
+    key: str, value: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = configure(WRITTEN)
+
+    code = main(["config", "set", key, value])
+
+    assert code == 1
+    assert said in capsys.readouterr().err
+    assert file.read_text() == WRITTEN
+
+
+@pytest.mark.parametrize("value", ["nord", "Nord", "mine"])
+def test_theme_that_is_there_is_taken_also_one_of_the_user(value: str) -> None:
+    themes = config_folder() / "themes"
+    themes.mkdir()
+    (themes / "mine.toml").write_text("dark = true\n")
+
+    assert main(["config", "set", "ui.theme", value]) == 0
+    assert f'theme = "{value}"' in (config_folder() / "config.toml").read_text()
+
+
+async def test_settings_screen_refuses_the_same_words(tmp_path: Path) -> None:
+    world = SettingsWorld(tmp_path)
+
+    with pytest.raises(Exception, match=r"there is no 'nrod'; did you mean 'nord'\?"):
+        await world.desk.set("ui.theme", "nrod", "user")
+
+
+def test_unset_takes_one_setting_out_and_says_where(capsys: pytest.CaptureFixture[str]) -> None:
+    file = configure(WRITTEN)
+
+    code = main(["config", "unset", "ui.theme"])
+
+    assert code == 0
+    assert capsys.readouterr().out == f"ui.theme is taken out of {file}; the default counts\n"
+    assert file.read_text() == "# mine\n[ui]\n# calm\nmouse = false\n"
+
+
+def test_unset_of_the_project_says_what_counts_then(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = configure(WRITTEN)
+    project = workspace / ".agent-tui/config.toml"
+    project.parent.mkdir()
+    project.write_text('[ui]\ntheme = "dark"\n')
+
+    code = main(["config", "unset", "ui.theme", "--scope", "project"])
+
+    assert code == 0
+    said = capsys.readouterr().out
+    assert said == f"ui.theme is taken out of {project}; what {file} says counts\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("ui.theme", "ui.theme: does not stand there\n"),
+        ("ui.thme", "ui.thme: does not stand there; did you mean 'ui.theme'?\n"),
+    ],
+)
+def test_unset_of_what_does_not_stand_there_is_refused(
+    key: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "unset", key]) == 1
+    assert capsys.readouterr().err.endswith(said)
+
+
+def test_agent_itself_cannot_unset(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = configure(WRITTEN)
+    monkeypatch.setitem(os.environ, "AGENT_TUI_CHILD", "1")
+
+    assert main(["config", "unset", "ui.theme"]) == 2
+    assert file.read_text() == WRITTEN
