@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from agent_tui.protocol.errors import Overloaded, RateLimited, SessionError
 from agent_tui.protocol.events import Event, EventSink, Notice, Usage
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.permissions import Approver
-from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.protocol.replay import BlockKind, ReplayBlock, StoredText
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox
@@ -198,8 +198,12 @@ class Core:
             notes=self.extensions.statuses(),
         )
 
-    async def replay(self) -> Sequence[ReplayBlock]:
-        return await asyncio.to_thread(self._session.record.replay)
+    async def replay(self, *, whole: bool = False) -> Sequence[ReplayBlock]:
+        record = self._session.record
+        return await asyncio.to_thread(record.replay if whole else record.paged_replay)
+
+    async def texts_since(self, offset: int) -> Mapping[tuple[BlockKind, str], StoredText]:
+        return await asyncio.to_thread(self._session.record.texts_since, offset)
 
     async def _join_tools(self) -> None:
         """Let the tools of servers and extensions that came up since the last turn join the others, and say so."""

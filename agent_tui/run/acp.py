@@ -91,7 +91,7 @@ class HostedCore:
         return ContextUse(status.context_tokens, status.context_limit_tokens, status.cost_usd)
 
     async def replay(self) -> Sequence[ReplayBlock]:
-        return await self._core.replay()
+        return await self._core.replay(whole=True)
 
     async def ready(self) -> None:
         await self._core.servers.settled()

@@ -8,7 +8,7 @@ from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.run.options import PICK, RunOptions
 from agent_tui.sessions.frames import active_path
-from agent_tui.sessions.replay import blocks_of
+from agent_tui.sessions.paging import SessionTexts, paged_blocks
 from agent_tui.sessions.store import SessionStore
 
 
@@ -24,7 +24,9 @@ def stored_blocks(options: RunOptions, workspace: Path) -> Sequence[ReplayBlock]
         wanted = options.resume or store.latest(workspace, with_screen=True)
         if not wanted:
             return ()
-        frames = store.read(store.find(wanted, workspace))
+        session_id = store.find(wanted, workspace)
+        frames, file = store.read(session_id), store.path_of(session_id)
     except AgentTuiError:
         return ()  # opening it for good says why
-    return blocks_of(active_path(frames.records), store.blobs)
+    texts, path = SessionTexts(file, store.blobs), active_path(frames.records)
+    return paged_blocks(path, store.blobs, texts, frames, on_disk_bytes=frames.size_bytes)

@@ -34,9 +34,13 @@ class Damage:
 
 @dataclass
 class Frames:
-    """A file's records in order, without bad and repeated lines; `size_bytes` is what was read."""
+    """A file's records in order, without bad and repeated lines; `size_bytes` is what was read.
+
+    `spans` says where the line of each record lies, by its id: offset, bytes without the newline, checksum.
+    """
 
     records: list[RawRecord] = field(default_factory=list[RawRecord])
+    spans: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
     damage: list[Damage] = field(default_factory=list[Damage])
     size_bytes: int = 0
     is_torn: bool = False
@@ -70,14 +74,14 @@ def read_frames(data: bytes) -> Frames:
     frames.is_torn = bool(last)
     if last:
         lines.append(last)
-    seen: set[str] = set()
-    crc32 = zlib.crc32
+    crc32, spans, offset, checksum = zlib.crc32, frames.spans, 0, 0
     with no_collection():
         for number, line in enumerate(lines, 1):
             body = line[9:]
             record: object = None
             try:
-                if int(line[:8], 16) == crc32(body) and line[8:9] == b" ":
+                checksum = int(line[:8], 16)
+                if checksum == crc32(body) and line[8:9] == b" ":
                     record = from_json(body)
             except ValueError:
                 record = None
@@ -85,11 +89,12 @@ def read_frames(data: bytes) -> Frames:
             if not isinstance(record_id, str):
                 if line:
                     frames.damage.append(Damage(number, _reason(line, torn=frames.is_torn and line is last)))
-            elif record_id in seen:
+            elif record_id in spans:
                 frames.damage.append(Damage(number, "the record stands there twice"))
             else:
-                seen.add(record_id)
+                spans[record_id] = offset, len(line), checksum
                 frames.records.append(cast("RawRecord", record))
+            offset += len(line) + 1
     return frames
 
 

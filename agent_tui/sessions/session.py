@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.protocol.replay import KEPT_BLOCKS, BlockKind, ReplayBlock, StoredText
 from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.encoding import Filler, Slimmer, as_object, as_objects
 from agent_tui.sessions.frames import (
@@ -26,6 +26,7 @@ from agent_tui.sessions.frames import (
     read_frames,
     text_of,
 )
+from agent_tui.sessions.paging import SessionTexts, paged_blocks
 from agent_tui.sessions.replay import blocks_of, tool_block
 from agent_tui.sessions.rescue import other_places, write_elsewhere
 from agent_tui.sessions.unsent import read_unsent, write_unsent
@@ -298,6 +299,22 @@ class Session:
         records = self._read().records
         with no_collection():
             return blocks_of(active_path(records), self._blobs)
+
+    def paged_replay(self, *, kept: int = KEPT_BLOCKS) -> list[ReplayBlock]:
+        """Give the blocks of the active path, oldest first; the texts of all but the last `kept` stay in the file."""
+        if self._file is None:
+            return self.replay()
+        frames = self._read()
+        self._frames = None  # 40 MB with 10,000 blocks, of which nothing is needed again
+        on_disk_bytes = frames.size_bytes - sum(map(len, self._file.unsaved))
+        with no_collection():
+            texts = SessionTexts(self._file.path, self._blobs)
+            path = active_path(frames.records)
+            return paged_blocks(path, self._blobs, texts, frames, on_disk_bytes=on_disk_bytes, kept=kept)
+
+    def texts_since(self, offset: int) -> dict[tuple[BlockKind, str], StoredText]:
+        """Give the places of the texts that stand in the file from `offset` on; {} when there is no file."""
+        return SessionTexts(self._file.path, self._blobs).since(offset) if self._file else {}
 
     def restored(self, *, keep_pending: bool = False) -> "Restored":
         """Give the conversation of the active path, its todo list, summaries and open approvals."""

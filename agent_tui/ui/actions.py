@@ -16,6 +16,7 @@ from agent_tui.ui.key_actions import KeyActions
 from agent_tui.ui.mcp_prompts import PromptDesk
 from agent_tui.ui.outside_editor import edit_outside, open_outside
 from agent_tui.ui.own_commands import OwnCommandDesk
+from agent_tui.ui.paging import OldTexts, Replies
 from agent_tui.ui.picture import picture_of
 from agent_tui.ui.plugged import ExtensionDesk
 from agent_tui.ui.screens.changes import ChangesScreen
@@ -62,6 +63,7 @@ class AppActions:
         self._own: OwnCommandDesk | None = None
         self.shell = ShellLines(app, lambda: self.backend, self.work)
         self._keys = KeyActions(app, self)
+        self._old_texts = OldTexts(app.transcript.document)
 
     def perform(self, action: str) -> None:
         """Do a keymap action."""
@@ -184,8 +186,7 @@ class AppActions:
 
     def replies(self) -> Sequence[str]:
         """Give the replies of the conversation, oldest first."""
-        view = self._app.transcript
-        return [view.source(at) for at, b in enumerate(view.document.blocks) if b.data.kind == "assistant"]
+        return Replies(self._app.transcript)
 
     def copy(self, text: str) -> None:
         """Put a text into the clipboard and say so."""
@@ -360,6 +361,7 @@ class AppActions:
         if self._app.link is not None:
             self._app.link.turn.forget()
         self._app.transcript.load(blocks)
+        self._app.opened(len(blocks))
         self.refresh_status()
 
     async def drafting(self, work: Awaitable[DraftView]) -> DraftView:
@@ -393,11 +395,19 @@ class AppActions:
 
     def search(self, text: str) -> None:
         """Find a text in the conversation."""
-        hits = self._app.transcript.search(text)
-        if not hits:
+        self.work(self._find(text))
+
+    async def _find(self, text: str) -> None:
+        hits = await self._app.transcript.search(text)
+        if hits == 0:
             self._app.status.show_hint(f"{text!r} is not in the conversation")
-            return
-        self.go_to_match(0)
+        elif hits:
+            self.go_to_match(0)
+
+    def page_out(self) -> None:
+        """Leave the texts of this run on disk that are far above by now."""
+        if self._old_texts.are_many() and self._app.link is not None:
+            self.work(self._old_texts.leave(self.backend), group="paging")
 
     def go_to_match(self, step: int) -> None:
         """Go to another place where the text was found."""

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from agent_tui.protocol.errors import ConfigError
-from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.protocol.replay import KEPT_BLOCKS, ReplayBlock
 from agent_tui.ui.ahead import load_ahead
 from agent_tui.ui.commands.registry import Command, Level, Registry
 from agent_tui.ui.crash import write_crash
@@ -40,7 +40,7 @@ from agent_tui.ui.render.uncoloured import without_greys
 from agent_tui.ui.settings import UiSettings
 from agent_tui.ui.terminal_driver import TakesOver, TerminalDriver
 from agent_tui.ui.themes import BUILT_IN, NamedTheme, ThemeShelf, textual_theme
-from agent_tui.ui.transcript.collect import QUIET_S, Collector
+from agent_tui.ui.transcript.collect import QUIET_S, Collector, give_back
 from agent_tui.ui.transcript.view import Transcript
 from agent_tui.ui.widgets.activity import Activity, Banner, QueueView
 from agent_tui.ui.widgets.below import Below
@@ -220,6 +220,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.prompt.past.load(backend.prompt_history())
         blocks = await backend.replay()
         self.early.over([*blocks, *self._own_blocks()])
+        self.opened(len(blocks))
         for text in backend.notices():
             self.notice("info", text)
         self.refresh_status()
@@ -267,10 +268,16 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """End when the terminal is gone: nobody can be asked any more."""
         self.leaving.begin()
 
+    def opened(self, blocks: int) -> None:
+        """Give the memory back that reading a long session took, once it stands there."""
+        if blocks > KEPT_BLOCKS:
+            self.set_timer(QUIET_S, give_back)
+
     def rest(self) -> None:
         """Collect garbage after a turn: what is young now, the rest once nobody acts."""
         self.collector.turn_ended()
         self.set_timer(QUIET_S + 0.1, self.collector.idle)
+        self.actions.page_out()
 
     # Keys
 

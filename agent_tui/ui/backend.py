@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:  # pydantic types cost 110 ms of CPU before the first paint
     from agent_tui.protocol.events import EventSink
     from agent_tui.protocol.permissions import Approver
-    from agent_tui.protocol.replay import ReplayBlock
+    from agent_tui.protocol.replay import BlockKind, ReplayBlock, StoredText
     from agent_tui.protocol.tools import TurnResult
     from agent_tui.toolkit.context import Ask
     from agent_tui.ui.house import House
@@ -96,8 +96,12 @@ class Backend(Protocol):
 
     def status(self) -> StatusView: ...
 
-    async def replay(self) -> Sequence[ReplayBlock]:
-        """Give the blocks of the open session, oldest first."""
+    async def replay(self, *, whole: bool = False) -> Sequence[ReplayBlock]:
+        """Give the blocks of the open session, oldest first. Texts of old ones lie on disk unless `whole`."""
+        ...
+
+    async def texts_since(self, offset: int) -> Mapping[tuple[BlockKind, str], StoredText]:
+        """Give the places of the texts in the session's file from `offset` on, by kind and text; {} without a file."""
         ...
 
     async def run_turn(self, text: str) -> TurnResult:

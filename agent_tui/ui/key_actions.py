@@ -151,7 +151,7 @@ class KeyActions:
     def _escape(self) -> None:
         app = self._app
         if app.transcript.needle:
-            app.transcript.search("")
+            app.transcript.end_search()
             app.status.show_hint("")
         elif self._actions.busy:
             if app.link is not None and app.link.approver.pending:

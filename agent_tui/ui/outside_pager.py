@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_tui.ui.outside import lend_terminal
@@ -16,18 +17,21 @@ if TYPE_CHECKING:
 _LESS = "less -R"
 
 
-def page_outside(app: AgentApp, text: str) -> None:
-    """Open `text` in $PAGER, or less; say so when that fails."""
+def page_outside(app: AgentApp, text: Callable[[], str]) -> None:
+    """Open a text in $PAGER, or less; say so when that fails. It is made while the screen is away."""
     command = os.environ.get("PAGER") or _LESS
-    data = text.encode("utf-8", "replace")
-    failed = lend_terminal(app, lambda: subprocess.run(shlex.split(command), input=data, check=True))
+
+    def show() -> None:
+        subprocess.run(shlex.split(command), input=text().encode("utf-8", "replace"), check=True)
+
+    failed = lend_terminal(app, show)
     if failed:
         app.notice("error", f"The pager {command!r} did not do its work: {failed}. Set PAGER to another.")
 
 
-def dump_outside(app: AgentApp, text: str) -> None:
-    """Write `text` on the terminal's normal screen, where it stays in the scrollback; Enter comes back."""
-    failed = lend_terminal(app, lambda: _dump(text))
+def dump_outside(app: AgentApp, text: Callable[[], str]) -> None:
+    """Write a text on the terminal's normal screen, where it stays in the scrollback; Enter comes back."""
+    failed = lend_terminal(app, lambda: _dump(text()))
     if failed:
         app.notice("error", f"The conversation could not be written to the terminal: {failed}.")
 

@@ -14,7 +14,7 @@ def conversation_text(blocks: Iterable[ReplayBlock]) -> str:
 
 
 def _block(block: ReplayBlock) -> str:
-    text = clean(block.text).rstrip("\n")
+    text = clean(block.whole_text()).rstrip("\n")
     match block.kind:
         case "user":
             return "\n".join(f"> {line}" for line in text.split("\n"))

@@ -24,8 +24,11 @@ class Reading:
 
     def blocks(self) -> list[ReplayBlock]:
         """Give the conversation as it is now, with what streams in so far."""
-        view = self._app.transcript
-        return [replace(block.data, text=view.source(at)) for at, block in enumerate(view.document.blocks)]
+        document = self._app.transcript.document
+        blocks = [block.data for block in document.blocks]
+        for at, stream in document.streams.items():
+            blocks[at] = replace(blocks[at], text=stream.text)
+        return blocks
 
     def open(self) -> None:
         """Open the reader where the conversation stands."""
@@ -40,11 +43,11 @@ class Reading:
 
     def outside(self, where: Outside) -> None:
         """Show the conversation in the pager or the scrollback."""
-        text = conversation_text(self.blocks())
+        blocks = self.blocks()
         if where == "pager":
-            page_outside(self._app, text)
+            page_outside(self._app, lambda: conversation_text(blocks))
         else:
-            dump_outside(self._app, text)
+            dump_outside(self._app, lambda: conversation_text(blocks))
 
     def open_marked(self) -> None:
         """Open the whole or the images of the marked block, else of the last one that was cut or has images."""

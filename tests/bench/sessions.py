@@ -4,12 +4,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent_tui.sessions.store import SessionStore
 from tests.bench.cases import Figure, at_most, median, percentile, type_letters
 from tests.bench.checkpoints import make_project
+from tests.bench.stored import stored_records
 from tests.bench.terminal import Child
 from tests.support.session_world import one_turn
 
@@ -33,6 +34,7 @@ asyncio.run(main())
 
 def sessions() -> Iterator[Figure]:
     yield from opening()
+    yield from resting()
     yield from searching()
     yield from scanning()
 
@@ -65,6 +67,36 @@ async def _long_session(root: Path, project: Path) -> None:
             session, f"prompt {number}" if number < turns - 1 else LAST, output=f"{number} line\n" * 30
         )
     await session.aclose()
+
+
+def resting(counts: Sequence[int] = (10_000, 50_000)) -> Iterator[Figure]:
+    """Memory of the real program once a stored session stands there and nothing happens any more."""
+    for count in (0, *counts):
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            project = home / "project"
+            project.mkdir()
+            store = SessionStore(home / ".local/share/agent-tui/sessions")
+            store.write_whole(project, stored_records(count), name="long")
+            env = {**os.environ, "HOME": folder, "PYTHONPATH": os.getcwd(), "ANTHROPIC_API_KEY": ""}
+            argv = [sys.executable, "-m", "agent_tui", "--resume", "long"]
+            with Child(program=argv, environment=env, cwd=project) as child:
+                child.until_shown(LAST.encode())
+                _until_still(child)
+                yield Figure(
+                    f"RSS with a stored session of {count:,} blocks", f"{child.rss_mib():.0f} MiB", ""
+                )
+
+
+def _until_still(child: Child, rounds: int = 6) -> None:
+    before, still = -1.0, 0
+    while still < rounds:
+        stop = time.perf_counter() + 0.5
+        while (left := stop - time.perf_counter()) > 0:
+            child.pump(left)
+        now = child.cpu_s()
+        still = still + 1 if now - before < 0.015 else 0
+        before = now
 
 
 def searching() -> Iterator[Figure]:

@@ -28,7 +28,7 @@ from agent_tui.protocol.permissions import (
     PermissionRequest,
     Verdict,
 )
-from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.protocol.replay import BlockKind, ReplayBlock, StoredText
 from agent_tui.protocol.tools import ToolCall, TurnResult
 from agent_tui.toolkit.context import Ask
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
@@ -97,6 +97,7 @@ class FakeBackend:
         self.workspace = workspace
         self.script = deque(script)
         self.blocks = list(blocks)
+        self.stored: dict[tuple[BlockKind, str], StoredText] = {}
         self.view = status or StatusView(
             provider="scripted",
             model="scripted-1",
@@ -141,8 +142,11 @@ class FakeBackend:
     def status(self) -> StatusView:
         return self.view
 
-    async def replay(self) -> Sequence[ReplayBlock]:
+    async def replay(self, *, whole: bool = False) -> Sequence[ReplayBlock]:
         return self.blocks
+
+    async def texts_since(self, offset: int) -> Mapping[tuple[BlockKind, str], StoredText]:
+        return {key: place for key, place in self.stored.items() if place.offset >= offset}
 
     async def run_turn(self, text: str) -> TurnResult:
         self.prompts.append(text)

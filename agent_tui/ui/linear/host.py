@@ -227,7 +227,7 @@ class LinearHost(PlainParts):
         """Read out the end of the open session."""
         self._driver.series = None
         self._speaker.forget()
-        blocks = [text for block in await self.backend.replay() if (text := block_text(block))]
+        blocks = [text for block in await self.backend.replay(whole=True) if (text := block_text(block))]
         if len(blocks) > REPLAYED_BLOCKS:
             self._lines.say(f"{len(blocks) - REPLAYED_BLOCKS} earlier entries of this session are left out.")
         for text in blocks[-REPLAYED_BLOCKS:]:
@@ -280,7 +280,7 @@ class LinearHost(PlainParts):
         """Read out every entry of the session that holds `text`."""
         exact = any(char.isupper() for char in text)
         found = 0
-        for block in await self.backend.replay():
+        for block in await self.backend.replay(whole=True):
             shown = block_text(block)
             hits = [line for line in shown.split("\n") if text in (line if exact else line.lower())]
             if hits:

@@ -42,6 +42,11 @@ class Block:
         self.started_s = 0.0
 
     @property
+    def text(self) -> str:
+        """Its text, read from disk when it lies there: to lay it out, find, copy or write it, never to guess a height."""
+        return self.data.whole_text()
+
+    @property
     def collapsible(self) -> bool:
         """Whether it has a head that opens and closes it."""
         return self.data.kind in COLLAPSIBLE
@@ -69,8 +74,10 @@ def estimate(block: Block, width: int) -> int:
     data = block.data
     if block.collapsible and not block.open:
         return 1 + picture_lines(data.images)
-    size = len(data.text)
-    rows = data.text.count("\n", 0, 20_000) + 1 + size // max(20, width + 20) + picture_lines(data.images)
+    size, newlines = len(data.text), data.text.count("\n", 0, 20_000)
+    if data.stored is not None:
+        size, newlines = data.stored.chars, data.stored.newlines
+    rows = newlines + 1 + size // max(20, width + 20) + picture_lines(data.images)
     return rows + 2 if data.kind in ("tool", "user") else rows
 
 

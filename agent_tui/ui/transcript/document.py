@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from agent_tui.protocol.replay import BlockKind, ReplayBlock
+from agent_tui.protocol.replay import KEPT_BLOCKS, LEAST_CHARS, BlockKind, ReplayBlock, StoredText
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.inks import Inks
 from agent_tui.ui.render.rows import Body, Row, RowList
@@ -32,6 +32,8 @@ class Document:
         self.clock = clock
         self.width = 80
         self.frame = 0
+        self.generation = 0
+        """Changes when other blocks take the place of all."""
         self.opens_all = False
         self.blocks: list[Block] = []
         self.heights = Heights()
@@ -63,6 +65,7 @@ class Document:
 
     def clear(self) -> None:
         """Forget all blocks."""
+        self.generation += 1
         self.blocks.clear()
         self.heights = Heights()
         self.streams.clear()
@@ -149,6 +152,16 @@ class Document:
         else:
             self.changed(index)
         return True
+
+    def old_texts(self) -> list[int]:
+        """Give the blocks far from the end whose text is in memory and worth leaving on disk."""
+        old = range(len(self.blocks) - KEPT_BLOCKS)
+        return [at for at in old if len(self.blocks[at].data.text) >= LEAST_CHARS and at not in self.streams]
+
+    def leave_on_disk(self, index: int, place: StoredText) -> None:
+        """Forget the text of a block, which `place` holds; its looks stay."""
+        data = self.blocks[index].data
+        data.text, data.stored = "", place
 
     def turn(self) -> None:
         """Move the spinners on: new heads for the calls that run, the rest of their looks stays."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.segment import Segment
 
+from agent_tui.protocol.replay import LostText
 from agent_tui.ui.render.content import content_body
 from agent_tui.ui.render.rows import Body, Row, RowList, cells, expand_tabs, fit, wrap_runs
 from agent_tui.ui.render.safe import clean, clean_line
@@ -43,8 +44,8 @@ class Panel:
         return row._replace(runs=[self._border, *row.runs], start=row.start + len(self._border.text))
 
 
-def tool_panel(block: Block, look: Look) -> Body:
-    """Lay out a tool call: its head, and its result when it is open."""
+def tool_panel(block: Block, text: str, look: Look) -> Body:
+    """Lay out a tool call: its head, and its result `text` when it is open."""
     inks, data = look.inks, block.data
     border = border_of(look)
     head = tool_head(block, look)
@@ -52,13 +53,14 @@ def tool_panel(block: Block, look: Look) -> Body:
     if not block.open:
         live = live_rows(block, look, border) if data.state == "running" else ()
         return Panel(head, None, border, [*live, *pictures])
-    text = data.text or block.live
-    if not text:
+    shown = text or block.live
+    if not shown:
         note = "running" if data.state == "running" else "waiting" if data.state == "waiting" else "no output"
         return Panel(head, None, border, [_note(border, f"({note})", look), *pictures, AFTER])
+    content_type = "plain_text" if isinstance(text, LostText) else data.content_type
     body = content_body(
-        text,
-        data.content_type if data.text else "terminal",
+        shown,
+        content_type if text else "terminal",
         max(1, look.width - len(BORDER)),
         inks,
         language=data.language,
@@ -157,9 +159,9 @@ def _note(border: Segment, text: str, look: Look) -> Row:
     return Row([border, Segment(text, look.inks.faint)], len(border.text) + len(text), join="")
 
 
-def thinking_panel(block: Block, look: Look) -> Body:
+def thinking_panel(block: Block, text: str, look: Look) -> Body:
     """Lay out reasoning: one dim line, or all of it."""
-    inks, text = look.inks, clean(block.data.text)
+    inks, text = look.inks, clean(text)
     first = "" if block.open else " ".join(text[:600].split())
     head = thinking_head(look, "Thought", first, is_open=block.open)
     if not block.open:

@@ -35,7 +35,7 @@ def selected_text(document: Document, selection: Selection) -> str:
     parts: list[str] = []
     for index in range(first, last + 1):
         if last - first > MOST_BLOCKS and first < index < last:
-            text = clean(document.blocks[index].data.text)
+            text = clean(document.blocks[index].text)
         else:
             text = _block_text(document, selection, index, start, end)
         if text:

@@ -69,6 +69,7 @@ class Transcript(Writing, can_focus=False):
         self.needle = ""
         self.matches: list[Match] = []
         self.match = -1
+        self._searches = 0
         self._mouse_down: Offset | None = None
         self._grip: int | None = None
 
@@ -112,7 +113,8 @@ class Transcript(Writing, can_focus=False):
         """Ask for the images of a block, if it has any."""
         data = self.document.blocks[index].data
         if data.images:
-            self.post_message(self.OpenPictures(data.call_id, data.text if data.kind == "user" else ""))
+            prompt = data.whole_text() if data.kind == "user" else ""
+            self.post_message(self.OpenPictures(data.call_id, prompt))
 
     def move_cursor(self, step: int) -> int | None:
         """Move the block cursor to the next block (step 1) or the one before (-1) and show it; gives its index."""
@@ -160,20 +162,34 @@ class Transcript(Writing, can_focus=False):
             index += step
         return None
 
-    def search(self, text: str) -> int:
-        """Mark every occurrence of `text` and go to the last one; gives their number. "" ends the search.
+    async def search(self, text: str) -> int | None:
+        """Mark every occurrence of `text` and go to the last one; gives their number.
 
-        Case counts only when `text` has a capital.
+        Case counts only when `text` has a capital. None: another search or another conversation came in between.
         """
         self.needle = self._painter.needle = text
-        self.matches = find_all(self.document, text)
-        self.match = len(self.matches)
+        self._mark_matches([])
+        self._searches += 1
+        mine = self._searches
+        found = await find_all(self.document, text)
+        if found is None or mine != self._searches:
+            return None
+        self._mark_matches(found)
+        if found:
+            self.next_match(-1)
+        return len(found)
+
+    def end_search(self) -> None:
+        """Mark nothing any more, and give up a search that still runs."""
+        self._searches += 1
+        self.needle = self._painter.needle = ""
+        self._mark_matches([])
+
+    def _mark_matches(self, matches: list[Match]) -> None:
+        self.matches, self.match = matches, len(matches)
         self._painter.current = None
         self._painter.clear()
         self.refresh(self.size.region)
-        if self.matches:
-            self.next_match(-1)
-        return len(self.matches)
 
     def next_match(self, step: int = 1) -> int:
         """Go to another occurrence, round the ends; gives its number from 1, 0 when there is none."""
@@ -193,7 +209,7 @@ class Transcript(Writing, can_focus=False):
     def source(self, index: int) -> str:
         """Give the text of a block as it came."""
         stream = self.document.streams.get(index)
-        return stream.text if stream else self.document.blocks[index].data.text
+        return stream.text if stream else self.document.blocks[index].text
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.prevent_default().stop()

@@ -71,10 +71,12 @@ class Writing(Canvas, can_focus=False):
     def update_block(self, index: int, **fields: object) -> None:
         """Change fields of a block (names of ReplayBlock)."""
         block = self.document.blocks[index]
+        if "text" in fields:
+            fields["stored"] = None
         block.data = replace(block.data, **fields)  # type: ignore[arg-type]  # replace checks the names
         if not block.chosen:
             block.open = starts_open(block.data, wide=self.document.opens_all)
-        if block.data.state != "running" and block.data.text:
+        if block.data.state != "running" and (block.data.text or block.data.stored):
             block.live = ""
         self._changed(index)
         self._spin()

@@ -23,7 +23,7 @@ async def test_tu_29_the_word_of_an_early_turn_is_found_and_shown() -> None:
     blocks[3] = ReplayBlock("assistant", "here is the Needle you want")
     app = Host(blocks)
     async with app.run_test(size=SIZE) as pilot:
-        count = app.transcript.search("needle")
+        count = await app.transcript.search("needle")
         await settle(pilot)
 
         assert count == 1
@@ -33,7 +33,7 @@ async def test_tu_29_the_word_of_an_early_turn_is_found_and_shown() -> None:
 async def test_matches_are_walked_round_the_ends_and_the_present_one_stands_out() -> None:
     app = Host([ReplayBlock("user", f"alpha beta {number}") for number in range(3)])
     async with app.run_test(size=SIZE) as pilot:
-        count = app.transcript.search("beta")
+        count = await app.transcript.search("beta")
         order = [app.transcript.next_match() for _ in range(3)]
         await settle(pilot)
 
@@ -45,18 +45,18 @@ async def test_matches_are_walked_round_the_ends_and_the_present_one_stands_out(
 async def test_a_capital_makes_case_count() -> None:
     app = Host([ReplayBlock("user", "Alpha alpha ALPHA")])
     async with app.run_test(size=SIZE):
-        assert app.transcript.search("alpha") == 3
-        assert app.transcript.search("Alpha") == 1
-        assert app.transcript.search("nothing") == 0
+        assert await app.transcript.search("alpha") == 3
+        assert await app.transcript.search("Alpha") == 1
+        assert await app.transcript.search("nothing") == 0
         assert app.transcript.next_match() == 0
 
 
 async def test_a_match_in_a_closed_panel_opens_it_and_one_in_its_head_does_not() -> None:
     app = Host([panel("find-me", lines(40, "row") + "\nsecret word")])
     async with app.run_test(size=SIZE) as pilot:
-        app.transcript.search("find-me")
+        await app.transcript.search("find-me")
         closed = app.transcript.document.blocks[0].open
-        app.transcript.search("secret")
+        await app.transcript.search("secret")
         await settle(pilot)
 
         assert not closed
@@ -64,11 +64,11 @@ async def test_a_match_in_a_closed_panel_opens_it_and_one_in_its_head_does_not()
         assert highlighted(app) == [("secret", "now")]
 
 
-async def test_an_empty_search_takes_the_marks_away() -> None:
+async def test_ending_a_search_takes_the_marks_away() -> None:
     app = Host([ReplayBlock("user", "alpha")])
     async with app.run_test(size=SIZE) as pilot:
-        app.transcript.search("alpha")
-        app.transcript.search("")
+        await app.transcript.search("alpha")
+        app.transcript.end_search()
         await settle(pilot)
 
         assert highlighted(app) == []
@@ -78,7 +78,7 @@ async def test_a_match_that_a_wrap_divides_is_still_gone_to() -> None:
     text = "word " * 60 + "the end of it"
     app = Host([ReplayBlock("assistant", text), *[ReplayBlock("user", "x")] * 30])
     async with app.run_test(size=(30, 8)) as pilot:
-        app.transcript.search("word word word word word word the end")
+        await app.transcript.search("word word word word word word the end")
         await settle(pilot)
 
         assert "the end" in app.shown()

@@ -140,17 +140,18 @@ class Reader(Dialog[None]):
         """Search, or leave the search line."""
         event.stop()
         if event.action == "accept":
-            self._search(self._field.text)
+            self.run_worker(self._search(self._field.text), group="find", exclusive=True)
         self._end_search()
 
-    def _search(self, text: str) -> None:
-        row = int(self._view.scroll_y)
-        hits = self._view.search(text or self._view.needle)
-        if not hits:
+    async def _search(self, text: str) -> None:
+        row, self._count = int(self._view.scroll_y), "..."
+        hits = await self._view.search(text or self._view.needle)
+        if hits:
+            near = self._nearest(row)
+            self._count = f"{self._view.next_match(near - self._view.match)} of {hits}"
+        elif hits == 0:
             self._count = "not found"
-            return
-        near = self._nearest(row)
-        self._count = f"{self._view.next_match(near - self._view.match)} of {hits}"
+        self._tell()
 
     def _nearest(self, row: int) -> int:
         """Give the first match from the block at `row` on, or the last up to it when searching back."""
