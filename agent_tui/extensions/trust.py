@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agent_tui.extensions.private_file import alone_with, write_private
 from agent_tui.extensions.trust_content import MAX_KEPT_BYTES, Content, TooMuch, project_content
 from agent_tui.extensions.trust_items import TrustItem, trust_items
+from agent_tui.protocol.private_file import alone_with, write_private
 
 MAX_DIFF_LINES = 2_000
 

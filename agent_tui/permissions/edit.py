@@ -1,11 +1,11 @@
 """Adds rules to a settings file and takes them out, keeping everything else as it is."""
 
 import os
-import secrets
 from pathlib import Path
 from typing import cast
 
 from agent_tui.protocol.permissions import Decision
+from agent_tui.protocol.private_file import write_private
 
 
 def add_rule(path: Path, effect: Decision, rule: str) -> bool:
@@ -55,14 +55,4 @@ def _replace(path: Path, text: str) -> None:
     real = Path(os.path.realpath(path))
     real.parent.mkdir(parents=True, exist_ok=True)
     mode = real.stat().st_mode & 0o777 if real.exists() else 0o600
-    temporary = real.with_name(f".{real.name}.{secrets.token_hex(6)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(real)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_private(real, text.encode(), mode=mode)

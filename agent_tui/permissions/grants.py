@@ -13,6 +13,7 @@ from pathlib import Path
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
 from agent_tui.permissions.rules import RuleProblem
 from agent_tui.protocol.permissions import Decision, PermissionKind, Scope
+from agent_tui.protocol.private_file import write_private
 
 Clock = Callable[[], datetime]
 
@@ -154,17 +155,7 @@ class GrantStore:
     def _write(self, grants: Sequence[Grant]) -> None:
         now = self._clock()
         lines = [_encode(g) for g in grants if g.expires_at is None or now < g.expires_at]
-        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.tmp")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in lines)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        write_private(self.path, "".join(f"{line}\n" for line in lines).encode())
         self._stamp = None
         self._refresh()
 

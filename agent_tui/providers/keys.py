@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from agent_tui.protocol.errors import AuthError
+from agent_tui.protocol.private_file import write_private
 
 KEYRING_SERVICE = "agent-tui"
 COMMAND_TIMEOUT_S = 30.0
@@ -195,15 +196,4 @@ def remove_key(provider: str, *, key_file: Path) -> list[str]:
 
 def _write_key_file(path: Path, keys: Mapping[str, str]) -> None:
     """Replace the file; it is 0600 from its first moment."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(dict(sorted(keys.items())), file, indent=2)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+    write_private(path, json.dumps(dict(sorted(keys.items())), indent=2).encode())

@@ -1,12 +1,13 @@
 """Choices made in the interface that the next start should know, such as the theme."""
 
+import contextlib
 import json
-import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from agent_tui.config.paths import Paths
+from agent_tui.protocol.private_file import write_private
 
 
 class Preferences:
@@ -68,15 +69,8 @@ class Preferences:
     def remember(self, key: str, value: str) -> None:
         """Store a choice; a disk that refuses is not worth a word."""
         kept = {**self._read(), key: value}
-        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(fd, "w") as stream:
-                json.dump(kept, stream)
-            temporary.replace(self._path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            write_private(self._path, json.dumps(kept).encode(), waits=False)
 
     def _read(self) -> dict[str, str]:
         try:

@@ -3,9 +3,10 @@
 import hashlib
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
+
+from agent_tui.protocol.private_file import write_private
 
 BLOB_CHARS = 64 * 1024
 _NAME = re.compile(r"[0-9a-f]{64}")
@@ -28,7 +29,7 @@ class Blobs:
         if path.exists():
             return name
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(path, data)
+        write_private(path, data, waits=False)
         return name
 
     def get(self, name: str) -> str | None:
@@ -55,21 +56,6 @@ class Blobs:
         for path in sorted(self._folder.glob("??/*")):
             if _NAME.fullmatch(path.name):
                 yield path.name
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a private file whole or not at all, without waiting for the disk. Raises OSError."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            write_all(descriptor, data)
-        finally:
-            os.close(descriptor)
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def write_all(descriptor: int, data: bytes) -> None:

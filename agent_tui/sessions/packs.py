@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_tui.sessions.blobs import Blobs, write_whole
+from agent_tui.protocol.private_file import write_private
+from agent_tui.sessions.blobs import Blobs
 
 PACKS = "packs"
 _SMALL_BYTES = 64 * 1024
@@ -119,8 +120,8 @@ class PackedBlobs:
             lines.append(b"%s %d %d\n" % (name.encode(), start, len(data)))
             start += len(data)
         try:
-            write_whole(pack.data, b"".join(self._waiting.values()))
-            write_whole(pack.index, b"".join(lines))
+            write_private(pack.data, b"".join(self._waiting.values()), waits=False)
+            write_private(pack.index, b"".join(lines), waits=False)
         except OSError:
             pack.data.unlink(missing_ok=True)
             raise

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from agent_tui.sessions.blobs import write_whole
+from agent_tui.protocol.private_file import write_private
 
 NAME = "unsent.json"
 MAX_READ_BYTES = 4_000_000
@@ -19,7 +19,8 @@ def write_unsent(folder: Path, texts: Sequence[str]) -> None:
         if not texts:
             path.unlink(missing_ok=True)
             return
-        write_whole(path, json.dumps(list(texts)).encode())
+        if folder.is_dir():  # a session that was deleted meanwhile stays deleted
+            write_private(path, json.dumps(list(texts)).encode(), waits=False)
 
 
 def read_unsent(folder: Path) -> list[str]:

@@ -18,10 +18,10 @@ from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.pins import ChangedTool
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
 from agent_tui.extensions.plain import plain
-from agent_tui.extensions.private_file import write_private
 from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.private_file import write_private
 
 CHILD_VARIABLE = "AGENT_TUI_CHILD"
 _CHANGING = frozenset({"add", "remove", "accept", "test", "login", "logout"})

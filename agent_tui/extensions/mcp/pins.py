@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent_tui.extensions.mcp.catalogue import McpTool
 from agent_tui.extensions.plain import plain
-from agent_tui.extensions.private_file import alone_with, write_private
+from agent_tui.protocol.private_file import alone_with, write_private
 
 
 @dataclass(frozen=True)

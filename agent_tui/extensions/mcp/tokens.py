@@ -10,8 +10,8 @@ from typing import Protocol, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent_tui.extensions.mcp.config import ServerSpec
-from agent_tui.extensions.private_file import alone_with, write_private
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.private_file import alone_with, write_private
 
 SERVICE = "agent-tui-mcp"
 FILE = "mcp-tokens.json"

@@ -8,16 +8,20 @@ from collections.abc import Generator
 from pathlib import Path
 
 
-def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write a file whole or not at all; a folder that is missing is made (0700). Raises OSError."""
+def write_private(path: Path, data: bytes, *, mode: int = 0o600, waits: bool = True) -> None:
+    """Write a file whole or not at all; it has its mode from the first moment, a missing folder is made (0700).
+
+    With `waits` it is on the disk when this returns. Raises OSError.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if waits:
+                os.fsync(file.fileno())
         fresh.replace(path)
     except BaseException:
         fresh.unlink(missing_ok=True)
