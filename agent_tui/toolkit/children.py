@@ -8,6 +8,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 PIPE, NULL = aio.PIPE, aio.DEVNULL
 END_S = 2.0
@@ -163,9 +164,13 @@ async def start_child(
 
 
 async def _undo(starting: "asyncio.Task[tuple[asyncio.SubprocessTransport, _Streams]]") -> None:
-    """Let the start come to its end, a few turns of the loop, however often this is cancelled; then end what it gave."""
-    while not starting.done():
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait({starting})
+    """Let the start come to its end, a few turns of the loop, and end what it gave, however often this is cancelled."""
+    await _in_any_case(starting)
     if not starting.cancelled() and starting.exception() is None:
-        await Child(*starting.result()).end()
+        await _in_any_case(asyncio.create_task(Child(*starting.result()).end()))
+
+
+async def _in_any_case(work: "asyncio.Task[Any]") -> None:
+    while not work.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({work})

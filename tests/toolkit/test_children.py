@@ -68,8 +68,10 @@ async def test_a_start_that_is_cancelled_again_and_again_is_undone(world: StartW
         work.cancel()
         await asyncio.sleep(0)
 
+    _, program = pids = world.started()
     assert work.cancelled()
-    assert await all_gone(world.started())
+    assert not Path(f"/proc/{program}").exists(), "it is still to be reaped"
+    assert await all_gone(pids)
 
 
 async def test_a_command_that_ends_its_supervisor_and_leaves_its_group_is_over(world: StartWorld) -> None:
@@ -102,7 +104,7 @@ async def test_all_of_a_slow_readers_output_arrives_after_the_end_of_the_program
 
 
 async def test_a_filter_that_outlives_the_program_a_little_is_heard_to_the_end() -> None:
-    late = "(sleep 0.2; echo late) & echo early"
+    late = "(while kill -0 $$ 2>&-; do sleep 0.01; done; echo late) & echo early"
 
     answer = await capture(("/bin/sh", "-c", late), timeout_s=PATIENCE_S, limit_bytes=1_000)
 
