@@ -13,6 +13,8 @@ from agent_tui.ui.opening import asks_for_lines
 if TYPE_CHECKING:
     from agent_tui.ui.instant import InstantPrompt
 
+COMPLETE_VARIABLE = "_AGENT_TUI_COMPLETE"
+"""Set where a shell asks for completions: by the scripts of `agent-tui completion`."""
 USAGE_ERROR = 2
 FAILED = 1
 INTERRUPTED = 130
@@ -77,6 +79,10 @@ def give_back(drawn: "InstantPrompt | None") -> None:
 
 
 def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int:
+    if COMPLETE_VARIABLE in os.environ:
+        from agent_tui.subcommands.completion import complete
+
+        return complete(COMPLETE_VARIABLE)
     name = arguments[0] if arguments else ""
     if name in PLAIN:
         return PLAIN[name](arguments[1:])

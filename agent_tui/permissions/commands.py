@@ -89,7 +89,7 @@ def main(arguments: Sequence[str], *, setup: Callable[[Path], Setup]) -> int:
     `setup` is called with the working directory once the arguments are known to be right.
     """
     try:
-        options = _parser().parse_args(list(arguments))
+        options = parser().parse_args(list(arguments))
     except SystemExit as exit_:
         return int(exit_.code or 0)
     changes: bool = options.changes
@@ -110,9 +110,10 @@ def _refuse(message: str, *, code: int = 1) -> int:
     return code
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="agent-tui permissions", description="Show, test and change permissions.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def parser() -> ArgumentParser:
+    """Give the parser of `agent-tui permissions`; each action of it names its function as `run`."""
+    made = ArgumentParser(prog="agent-tui permissions", description="Show, test and change permissions.")
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
 
     def command(
         name: str, run: Callable[[Setup, argparse.Namespace, Path], int], text: str, *, changes: bool = False
@@ -150,7 +151,7 @@ def _parser() -> ArgumentParser:
         changes=True,
     )
     bring.add_argument("--yes", action="store_true", help="Keep what was shown.")
-    return parser
+    return made
 
 
 def check_command(setup: Setup, options: argparse.Namespace, cwd: Path) -> int:

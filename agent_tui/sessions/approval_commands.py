@@ -25,7 +25,7 @@ def main(arguments: Sequence[str], *, root: Path, keys: Path, say: Callable[[str
 
     Refuses to decide anything for a program that agent-tui started: an agent cannot approve itself.
     """
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     store = SessionStore(root)
     try:
         if options.action in ("allow", "deny"):
@@ -98,10 +98,11 @@ def _described(item: Waiting) -> str:
     return "\n".join([*lines, *([request.preview.content] if request.preview else [])])
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="agent-tui approvals", description="Answer deferred approvals.")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    parser.set_defaults(action="list")
+def parser() -> ArgumentParser:
+    """Give the parser of `agent-tui approvals`."""
+    made = ArgumentParser(prog="agent-tui approvals", description="Answer deferred approvals.")
+    actions = made.add_subparsers(dest="action", metavar="ACTION")
+    made.set_defaults(action="list")
     actions.add_parser("list", help="List what waits.")
     actions.add_parser("show", help="Show one with its preview.").add_argument("id")
     for name, text in (("allow", "Allow a call, once."), ("deny", "Deny a call.")):
@@ -110,4 +111,4 @@ def _parser() -> ArgumentParser:
         action.add_argument("--reason", default="", help="words for the model")
         if name == "allow":
             action.add_argument("--args-file", default="", help="run with the arguments in this JSON file")
-    return parser
+    return made

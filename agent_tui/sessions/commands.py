@@ -32,7 +32,7 @@ def main(
     say: Callable[[str], None] = print,
 ) -> int:
     """Run the subcommand for the sessions below `root`; give the exit code: 0, 1 damage or failure, 75 in use."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     command = _Commands(SessionStore(root, redact=redact), workspace or Path.cwd(), options, say)
     try:
         return command.run()
@@ -200,10 +200,11 @@ def _line(info: SessionInfo, *, with_workspace: bool) -> str:
     return f"{info.session_id}  {when}  {_turns(info.turns):>10}  {info.title}{where}"
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="agent-tui sessions", description="Look after stored sessions.")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    parser.set_defaults(action="list", all=False)
+def parser() -> ArgumentParser:
+    """Give the parser of `agent-tui sessions`."""
+    made = ArgumentParser(prog="agent-tui sessions", description="Look after stored sessions.")
+    actions = made.add_subparsers(dest="action", metavar="ACTION")
+    made.set_defaults(action="list", all=False)
 
     def add(name: str, text: str, *, session: bool = False) -> ArgumentParser:
         action = actions.add_parser(name, help=text, description=text)
@@ -238,7 +239,7 @@ def _parser() -> ArgumentParser:
     add("verify", "Check session files and name the damage.").add_argument(
         "session", metavar="ID|NAME", nargs="?"
     )
-    return parser
+    return made
 
 
 def _turns(number: int) -> str:

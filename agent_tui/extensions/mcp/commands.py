@@ -48,7 +48,7 @@ def main(arguments: Sequence[str], *, setup: Callable[[Path], Setup]) -> int:
     """Run `agent-tui mcp ARGUMENTS` and give the exit code."""
     words = list(arguments)
     end = words.index("--") if "--" in words else len(words)
-    options = _parser().parse_args(words[:end])
+    options = parser().parse_args(words[:end])
     options.command = words[end + 1 :]  # the server's own command line; argparse would look for flags in it
     if options.action in _CHANGING and os.environ.get(CHILD_VARIABLE):
         print(
@@ -64,9 +64,10 @@ def main(arguments: Sequence[str], *, setup: Callable[[Path], Setup]) -> int:
         return 1
 
 
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="agent-tui mcp", description="MCP servers: programs that offer tools.")
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+def parser() -> ArgumentParser:
+    """Give the parser of `agent-tui mcp`; each action of it names its function as `run`."""
+    made = ArgumentParser(prog="agent-tui mcp", description="MCP servers: programs that offer tools.")
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
     add = actions.add_parser("add", help="add a server: NAME URL, or NAME -- COMMAND ARGUMENT...")
     add.add_argument("name")
     add.add_argument("url", nargs="?", default="", help="http:// or https://; or give -- COMMAND")
@@ -101,7 +102,7 @@ def _parser() -> ArgumentParser:
     logout = actions.add_parser("logout", help="forget the sign-in to a server")
     logout.add_argument("name")
     logout.set_defaults(run=_logout)
-    return parser
+    return made
 
 
 # Changing the settings.
