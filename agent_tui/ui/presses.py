@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 TWICE_S = 2.0
 
@@ -30,6 +31,7 @@ class Presses:
         self._ask_again = ask_again
         self._typing_s = typing_s
         self._armed_by = ""
+        self._arming = 0
         self._last_key_at = 0.0
         self._last_key = ""
         self._last_escape_at = float("-inf")
@@ -48,8 +50,13 @@ class Presses:
             return True
         self._armed_by = key
         self._ask_again(key)
-        self._later(TWICE_S, self.disarm)
+        self._arming += 1
+        self._later(TWICE_S, partial(self._forget, self._arming))
         return False
+
+    def _forget(self, arming: int) -> None:
+        if arming == self._arming:  # not a later press, which has two seconds of its own
+            self.disarm()
 
     def disarm(self) -> None:
         """Forget the first press of a key that quits when pressed twice."""
