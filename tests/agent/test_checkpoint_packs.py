@@ -3,7 +3,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +23,10 @@ async def checkpoints(workspace: Path, tmp_path: Path) -> AsyncIterator[Checkpoi
 
 
 @pytest.fixture
-def scene(workspace: Path, tmp_path: Path, checkpoints: Checkpoints) -> Scene:
-    return Scene(workspace, tmp_path, checkpoints)
+def scene(workspace: Path, tmp_path: Path, checkpoints: Checkpoints) -> Iterator[Scene]:
+    made = Scene(workspace, tmp_path, checkpoints)
+    yield made
+    made.session.close()
 
 
 async def test_gc_keeps_what_a_checkpoint_needs(scene: Scene, tmp_path: Path) -> None:

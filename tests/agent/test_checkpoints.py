@@ -3,7 +3,7 @@ import random
 import shutil
 import signal
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -190,8 +190,10 @@ async def test_a_lost_checkpoint_is_said(workspace: Path, tmp_path: Path, checkp
 
 
 @pytest.fixture
-def scene(workspace: Path, tmp_path: Path, checkpoints: Checkpoints) -> Scene:
-    return Scene(workspace, tmp_path, checkpoints)
+def scene(workspace: Path, tmp_path: Path, checkpoints: Checkpoints) -> Iterator[Scene]:
+    made = Scene(workspace, tmp_path, checkpoints)
+    yield made
+    made.session.close()
 
 
 async def test_only_rounds_that_may_change_something_are_checkpointed(scene: Scene) -> None:

@@ -1,4 +1,3 @@
-import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -15,6 +14,7 @@ from agent_tui.providers.scripted import ScriptedProvider, text
 from agent_tui.run.assembly import assemble
 from agent_tui.run.options import RunOptions
 from tests.support.mcp_world import SCRIPTS
+from tests.support.patience import until
 
 TINY = {"command": sys.executable, "args": ["-S", str(SCRIPTS / "tiny.py"), "good"]}
 
@@ -31,9 +31,7 @@ class Open:
     events: list[Event]
 
     async def until(self, state: str) -> None:
-        async with asyncio.timeout(30):
-            while [server.state for server in self.core.mcp.servers()] != [state]:
-                await asyncio.sleep(0.02)
+        await until(lambda: [server.state for server in self.core.mcp.servers()] == [state])
 
     async def said(self, prompt: str) -> list[str]:
         await self.core.run_turn(prompt)

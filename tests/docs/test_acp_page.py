@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e.conftest import Place
 from tests.support.acp_editor import editor
+from tests.support.patience import RUN_S
 
 PAGE = (Path(__file__).parents[2] / "docs" / "acp.md").read_text()
 
@@ -51,7 +52,7 @@ def test_the_python_client_of_the_page_runs(place: Place, tmp_path: Path) -> Non
         env={**env, "PATH": f"{programs}:{env['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=RUN_S,
         check=False,
     )
 

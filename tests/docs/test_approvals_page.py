@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from agent_tui.ui.bindings import ACTIONS, DEFAULTS
+from tests.support.patience import RUN_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "approvals.md").read_text()
@@ -34,7 +35,7 @@ def test_pictures_of_the_readme_are_there_and_are_made_by_the_script(tmp_path: P
     made = tmp_path / "made"
     made.mkdir()
     env = {**os.environ, "TMPDIR": str(tmp_path)}
-    subprocess.run([sys.executable, str(script), str(made)], check=True, timeout=120, cwd=tmp_path, env=env)
+    subprocess.run([sys.executable, str(script), str(made)], check=True, timeout=RUN_S, cwd=tmp_path, env=env)
 
     assert sorted(path.name for path in made.glob("*.svg")) == sorted(shown)
     words = (made / "2-round.svg").read_text().replace("&#160;", " ")

@@ -11,6 +11,7 @@ import pytest
 from agent_tui.headless.batch.tasks import Task
 from agent_tui.headless.batch.worker import TaskResult
 from tests.e2e.conftest import Place
+from tests.support.patience import RUN_S
 
 PAGE = (Path(__file__).parents[2] / "docs" / "batch.md").read_text()
 
@@ -31,7 +32,7 @@ def test_the_example_runs(tmp_path: Path) -> None:
         env={**place.env(), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=RUN_S,
         check=False,
     )
 

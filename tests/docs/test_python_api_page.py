@@ -8,6 +8,7 @@ import pytest
 
 from agent_tui import Agent, Result
 from tests.e2e.conftest import Place
+from tests.support.patience import RUN_S
 
 PAGE = (Path(__file__).parents[2] / "docs" / "python-api.md").read_text()
 
@@ -27,7 +28,7 @@ def test_the_example_runs(place: Place, tmp_path: Path) -> None:
         env=place.env(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=RUN_S,
         check=False,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Place
+from tests.support.patience import RUN_S
 
 PAGE = (Path(__file__).parents[2] / "docs" / "headless.md").read_text()
 
@@ -66,7 +67,7 @@ def test_its_command_runs_and_writes_the_answer(tmp_path: Path) -> None:
         env={**place.env(BASE="main"), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=RUN_S,
         check=False,
     )
 

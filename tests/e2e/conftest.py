@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fake_servers import MessagesServer, Script
+from tests.support.patience import RUN_S
 from tests.support.terminal import Terminal
 
 PROGRAM = [sys.executable, "-m", "agent_tui"]
@@ -70,7 +71,7 @@ class Place:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=RUN_S,
             check=False,
         )
 

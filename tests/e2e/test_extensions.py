@@ -1,7 +1,6 @@
 import json
 import os
 import re
-import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -9,6 +8,7 @@ from tests.e2e.conftest import Place
 from tests.e2e.test_house import Serve, offered
 from tests.e2e.test_offline import READY
 from tests.support.fake_servers import message
+from tests.support.patience import until_now
 from tests.support.plug_world import write_extension, write_program
 
 TOOL = """
@@ -148,10 +148,7 @@ def test_a_program_asks_on_the_screen_and_nothing_of_it_is_left_after_quitting(p
         terminal.send("\x04\x04")
         terminal.wait()
 
-    deadline = time.monotonic() + 10
-    while any(map(alive, pids)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not any(map(alive, pids))
+    until_now(lambda: not any(map(alive, pids)))
 
 
 def test_a_projects_extension_joins_when_the_person_trusts_it_and_goes_when_they_do_not(

@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.conftest import PROGRAM, Place, Served
 from tests.support.fake_servers import Script, Tool, message
+from tests.support.patience import RUN_S
 
 Serve = Callable[[Script], AbstractContextManager[Served]]
 BIG = "words " * 8000
@@ -22,7 +23,7 @@ def can_mount() -> bool:
         done = subprocess.run(
             ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
             capture_output=True,
-            timeout=20,
+            timeout=RUN_S,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -44,7 +45,7 @@ def on_tmpfs(
         env=place.env(PYTHONDONTWRITEBYTECODE="1", **env),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=RUN_S,
         check=False,
     )
 
@@ -104,7 +105,7 @@ def test_a_limit_on_files_in_the_middle_of_a_turn_loses_nothing_that_was_said(
             env=place.env(PYTHONDONTWRITEBYTECODE="1", **served.env),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=RUN_S,
             check=False,
         )
         verified = place.run("sessions", "verify")

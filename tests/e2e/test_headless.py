@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from tests.e2e.conftest import PROGRAM, Place
+from tests.support.patience import RUN_S
 
 
 def lines(text: str) -> list[dict[str, object]]:
@@ -111,7 +112,7 @@ def test_reader_that_leaves_early_gets_no_traceback(place: Place) -> None:
         env=place.env(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=RUN_S,
         check=False,
     )
 
@@ -138,7 +139,7 @@ def test_signal_stops_the_turn_and_names_itself(place: Place, number: signal.Sig
         if json.loads(line)["type"] == "tool_started":
             break
     program.send_signal(number)
-    rest, errors = program.communicate(timeout=30)
+    rest, errors = program.communicate(timeout=RUN_S)
 
     assert program.returncode == code
     assert "Traceback" not in errors

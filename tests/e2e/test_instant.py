@@ -41,11 +41,16 @@ class Gated:
 
 @pytest.fixture
 def gated(place: Place, tmp_path: Path) -> Callable[..., Gated]:
-    def start(*arguments: str, columns: int = 100, rows: int = 24, **env: str) -> Gated:
-        gate = tmp_path / "gate"
-        argv = [sys.executable, "-m", "tests.support.gated", *arguments]
+    def start(*arguments: str, columns: int = 100, rows: int = 24, typed: str = "", **env: str) -> Gated:
+        """Start the program, once the terminal has taken what is typed before."""
+        gate, echoed = tmp_path / "gate", tmp_path / "echoed"
+        wait = 'until [ -e "$0" ]; do sleep 0.01; done; exec "$@"'
+        argv = ["sh", "-c", wait, str(echoed), sys.executable, "-m", "tests.support.gated", *arguments]
         variables = place.env(GATE=str(gate), PYTHONPATH=str(ROOT), COLORTERM="truecolor", **env)
         terminal = Terminal(argv, cwd=place.project, env=variables, columns=columns, rows=rows)
+        terminal.send(typed)
+        terminal.until(typed.strip())
+        echoed.touch()
         return Gated(terminal, gate)
 
     return start
@@ -95,9 +100,8 @@ def test_instant_prompt_gives_way_without_a_flicker(gated: Start) -> None:
 
 
 def test_instant_prompt_keeps_what_was_typed_before_it_was_drawn(gated: Start) -> None:
-    one = gated()
+    one = gated(typed="typed ahead")
     with one.terminal as terminal:
-        terminal.send("typed ahead")
         one.until_prompt("typed ahead")
         one.go_on()
         terminal.until(LOADED)
@@ -106,9 +110,8 @@ def test_instant_prompt_keeps_what_was_typed_before_it_was_drawn(gated: Start) -
 
 
 def test_instant_prompt_sends_a_line_that_was_entered_before_the_program_was_there(gated: Start) -> None:
-    one = gated(rows=TALL)
+    one = gated(rows=TALL, typed="help\n")
     with one.terminal as terminal:
-        terminal.send("help\n")
         one.until_prompt("help")
         one.go_on()
         terminal.until(lambda text: "▌ help" in text)
@@ -118,9 +121,9 @@ def test_instant_prompt_keeps_enter_and_what_follows_in_order(gated: Start) -> N
     one = gated(rows=TALL)
     with one.terminal as terminal:
         one.until_prompt("")
-        for key in ("help", "\r", "and then"):
-            terminal.send(key)
-            terminal.quiet(0.1)
+        terminal.send("help")
+        one.until_prompt("help")
+        terminal.send("\rand then")
         one.go_on()
         terminal.until(lambda text: "▌ help" in text)
         one.until_prompt("and then")
@@ -202,7 +205,7 @@ def test_instant_prompt_keeps_one_interrupt_for_the_program(gated: Start, key: s
         terminal.send(key)
         terminal.quiet(0.1)
         one.go_on()
-        terminal.until(f"Press {name} again to quit")
+        terminal.until_written(f"Press {name} again to quit")
 
 
 def test_instant_prompt_can_be_left_by_two_interrupts_while_the_start_hangs(gated: Start) -> None:
@@ -227,9 +230,8 @@ def test_instant_prompt_follows_a_resize_before_and_after_the_hand_over(gated: S
         assert terminal.screen.display[13].startswith("│ › narrow")
         one.go_on()
         terminal.until(LOADED)
-        terminal.quiet()
 
-        assert terminal.screen.display[13].startswith("│ › narrow")
+        terminal.until(lambda _: terminal.screen.display[13].startswith("│ › narrow"))
 
 
 def test_instant_prompt_shows_the_end_of_a_long_text(gated: Start) -> None:
@@ -257,10 +259,8 @@ def test_instant_prompt_stands_where_the_first_frame_has_it_in_the_same_colours(
         before = cells(terminal)
         second.go_on()
         terminal.until(LOADED)
-        terminal.quiet()
-        after = cells(terminal)
 
-    assert before == after
+        terminal.until(lambda _: cells(terminal) == before)
 
 
 def cells(terminal: Terminal) -> list[list[object]]:
@@ -337,9 +337,7 @@ def test_instant_prompt_leaves_the_line_discipline_as_it_was(place: Place, tmp_p
     argv = ["sh", "-c", script, "sh", sys.executable, "-m", "agent_tui"]
     with Terminal(argv, cwd=place.project, env=place.env()) as terminal:
         terminal.until(LOADED)
-        terminal.send("\x03")
-        terminal.until("again to quit")
-        terminal.send("\x03")
+        terminal.send("\x03\x03")
         terminal.wait()
 
     assert before.read_text() == after.read_text()
@@ -387,9 +385,10 @@ def test_instant_prompt_on_a_low_screen_stands_where_the_first_frame_has_it(gate
         place = [y for y, row in enumerate(terminal.screen.display) if "› low" in row]
         one.go_on()
         terminal.until(LOADED)
-        terminal.quiet()
 
-        assert [y for y, row in enumerate(terminal.screen.display) if "› low" in row] == place
+        terminal.until(
+            lambda _: [y for y, row in enumerate(terminal.screen.display) if "› low" in row] == place
+        )
 
 
 def test_instant_prompt_is_drawn_over_a_prompt_argument_too(gated: Start) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.e2e.conftest import Place, Served
 from tests.support.fake_servers import Answer, Recorded, Script, Tool, message
+from tests.support.patience import RUN_S, until_now
 from tests.support.wire_rules import refusals
 
 ROUNDS = int(os.environ.get("AGENT_TUI_TEST_KILL_ROUNDS", "12"))
@@ -93,7 +94,7 @@ class Zygote:
         return int(self._process.stdout.readline())
 
     def close(self) -> None:
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=RUN_S)
 
 
 @contextmanager
@@ -114,12 +115,6 @@ def stored(place: Place, session_id: str) -> list[dict[str, Any]]:
         except ValueError:
             continue
     return found
-
-
-def until(condition: Callable[[], object], *, limit_s: float = 30.0) -> None:
-    end = time.monotonic() + limit_s
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.002)
 
 
 def told(out: Path) -> set[str]:
@@ -153,7 +148,7 @@ def test_h_d1_kill_9_at_random_loses_nothing_acknowledged_and_resume_always_work
             pid = program.start("-p", f"go on {number}", "--yolo", "--output-format", "stream-json", *which)
             if not last:
                 if rng.random() < 0.75:
-                    until(lambda: model.sent)
+                    until_now(lambda: model.sent)
                 time.sleep(rng.random() ** 2 * 1.5)
                 os.kill(pid, signal.SIGKILL)
             code = program.ended()

@@ -130,9 +130,7 @@ def test_killed_in_the_middle_of_a_turn_nothing_acknowledged_is_lost(place: Plac
 def test_two_ctrl_d_end_the_program_and_leave_the_terminal_as_it_was(place: Place) -> None:
     with place.terminal() as terminal:
         terminal.until(READY)
-        terminal.send("\x04")
-        terminal.until("again to quit")
-        terminal.send("\x04")
+        terminal.send("\x04\x04")
 
         assert terminal.wait() == 0
 

@@ -9,6 +9,7 @@ import pyte
 import pytest
 
 from tests.e2e.conftest import PROGRAM, Place
+from tests.support.patience import PATIENCE_S
 
 SIZE = "width=100&height=30"
 
@@ -34,7 +35,7 @@ class Served:
 
     def end(self) -> str:
         self.process.send_signal(signal.SIGINT)
-        out, _ = self.process.communicate(timeout=30)
+        out, _ = self.process.communicate(timeout=PATIENCE_S)
         return out
 
 
@@ -62,7 +63,7 @@ class Page:
         await self._socket.send_json(["stdin", text])
 
     async def until(self, told: str) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while told not in self.text:
                 message = await self._socket.receive()
                 assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), (
@@ -86,7 +87,7 @@ async def test_the_program_runs_in_a_page_and_ends_with_it(served: Served, place
             await page.type("\r")
             await page.until("Sunflower")
             assert children(served.process.pid)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while children(served.process.pid):
                 await asyncio.sleep(0.05)
 

@@ -2,7 +2,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from tests.e2e.conftest import PROGRAM, Place, Served
 from tests.e2e.test_offline import OPEN, READY, grace
 from tests.support.fake_servers import Script, Tool, message
+from tests.support.patience import until_now
 from tests.support.terminal import Terminal
 
 Serve = Callable[[Script], AbstractContextManager[Served]]
@@ -301,12 +301,8 @@ def test_program_that_was_killed_leaves_no_reader_behind(place: Place, serve: Se
         grace(terminal)
         children = readers(place)
         os.kill(terminal.pid, signal.SIGKILL)
-        end = time.monotonic() + 10
-        while any(Path(f"/proc/{pid}").exists() for pid in children) and time.monotonic() < end:
-            terminal.pump(0.1)
-
-    assert children
-    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+        assert children
+        until_now(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
 
 
 def readers(place: Place) -> list[str]:

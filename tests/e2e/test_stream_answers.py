@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import PROGRAM, Place
+from tests.support.patience import RUN_S
 
 Line = dict[str, object]
 FLAGS = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
@@ -43,7 +44,7 @@ class Talk:
         raise AssertionError(f"no {kind}: {self.seen}")
 
     def end(self) -> int:
-        rest, _ = self.process.communicate(timeout=60)
+        rest, _ = self.process.communicate(timeout=RUN_S)
         self.seen += [json.loads(text) for text in rest.splitlines()]
         return self.process.returncode
 
@@ -130,7 +131,7 @@ def test_a_signal_while_a_question_is_open_stops_and_names_itself(place: Place, 
     talk.process.send_signal(signal.SIGINT)
 
     talk.until("result")
-    assert talk.process.wait(timeout=30) == 130
+    assert talk.process.wait(timeout=RUN_S) == 130
     assert not (place.project / "new.txt").exists()
 
 

@@ -1,6 +1,5 @@
 import os
 import signal
-import time
 
 from tests.e2e.conftest import Place
 from tests.e2e.test_offline import READY
@@ -19,10 +18,12 @@ def test_bytes_that_are_no_utf8_do_not_end_the_program(place: Place) -> None:
 def test_nothing_is_written_and_nothing_runs_while_idle(place: Place) -> None:
     with place.terminal() as terminal:
         terminal.until("offline")  # the core is there
-        terminal.quiet(3.0)
-        before = cpu_ticks(terminal.pid)
-        wrote = terminal.pump(3.0)
-        used = cpu_ticks(terminal.pid) - before
+        for _ in range(20):  # what follows the start takes its time
+            before = cpu_ticks(terminal.pid)
+            wrote = terminal.pump(3.0)
+            used = cpu_ticks(terminal.pid) - before
+            if not wrote and used / os.sysconf("SC_CLK_TCK") <= 0.02:
+                break
 
     assert not wrote
     assert used / os.sysconf("SC_CLK_TCK") <= 0.02
@@ -37,18 +38,8 @@ def cpu_ticks(pid: int) -> int:
 def test_closed_terminal_ends_the_program(place: Place) -> None:
     terminal = place.terminal()
     terminal.until(READY)
-    pid = terminal.pid
-    os.close(terminal._fd)
-    end = time.monotonic() + 15
-    while time.monotonic() < end:
-        done, _ = os.waitpid(pid, os.WNOHANG)
-        if done:
-            break
-        time.sleep(0.05)
-    else:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        raise AssertionError("still running after its terminal was closed")
+
+    terminal.lost()
 
 
 def test_keys_typed_before_the_first_paint_are_kept(place: Place) -> None:
@@ -73,9 +64,9 @@ def test_escape_alone_and_in_a_sequence_are_told_apart(place: Place) -> None:
     with place.terminal() as terminal:
         terminal.until(READY)
         terminal.send("/hel")
-        terminal.until("/help")
+        terminal.until("keys and commands")
         terminal.send("\x1b")
-        terminal.until(lambda text: "show the keys" not in text.lower() or True)
+        terminal.until(lambda text: "keys and commands" not in text)
         terminal.send("\x1b[D\x1b[DX")
 
         terminal.until("/hXel")

@@ -12,6 +12,7 @@ import pytest
 
 from agent_tui.sandbox.landlock import landlock_abi
 from agent_tui.sandbox.probe import bwrap_refused
+from tests.support.patience import RUN_S
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -73,7 +74,7 @@ class World:
             text=True,
             check=False,
             cwd=self.root,
-            timeout=180,
+            timeout=RUN_S,
         )
         assert done.returncode == 0, done.stderr
         answer = json.loads(done.stdout)

@@ -76,7 +76,7 @@ def main() -> None:
         return finish(process)
 
     def finish(process):
-        text, _ = process.communicate(timeout=60)
+        text, _ = process.communicate(timeout=300)
         return {"code": process.returncode, "text": text.decode(errors="replace")}
 
     if asked.get("parallel"):

@@ -13,6 +13,7 @@ from agent_tui.sandbox.interface import Confinement, Strength
 from agent_tui.sandbox.late import LateSandbox
 from agent_tui.sandbox.probe import bwrap_refused
 from tests.bench.sandboxed import sandboxed
+from tests.support.patience import until
 from tests.support.tool_world import ToolWorld, gone, make_world, processes_with
 
 pytestmark = [
@@ -48,9 +49,7 @@ async def test_h_s8_cancelled_command_leaves_no_process(world: ToolWorld) -> Non
     text = f"setsid sleep {mark} & (trap '' TERM; exec sleep {mark}) & sleep {mark}"
     async with asyncio.TaskGroup() as group:
         call = group.create_task(world.bash(text))
-        async with asyncio.timeout(10):
-            while len(processes_with(f"sleep\0{mark}")) < 3:
-                await asyncio.sleep(0.01)
+        await until(lambda: len(processes_with(f"sleep\0{mark}")) == 3)
 
         call.cancel()
 

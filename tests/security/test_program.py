@@ -12,6 +12,7 @@ import pytest
 
 from agent_tui.sandbox.interface import Confinement, Launch, NoSandbox
 from agent_tui.toolkit.web import WebClient
+from tests.support.patience import RUN_S
 from tests.support.tool_world import ToolWorld, make_world
 
 pytestmark = pytest.mark.security
@@ -80,7 +81,7 @@ class Place:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=RUN_S,
             check=False,
         )
 
@@ -321,7 +322,7 @@ print(torn)
 def kill_writers(how: str, workspace: Path, tmp_path: Path) -> int:
     """Kill 60 writers at different moments and give how often the file was torn."""
     argv = [sys.executable, "-c", KILLER, str(workspace), str(tmp_path / "data"), how]
-    return int(subprocess.run(argv, capture_output=True, text=True, check=True, timeout=120).stdout)
+    return int(subprocess.run(argv, capture_output=True, text=True, check=True, timeout=RUN_S).stdout)
 
 
 def test_h_f4_killed_writer_tears_a_file_that_is_written_in_place(workspace: Path, tmp_path: Path) -> None:

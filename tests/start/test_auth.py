@@ -8,6 +8,7 @@ import pytest
 from agent_tui.protocol.errors import UsageError
 from agent_tui.providers.kept_keys import cleaned_key, forget_key, key_names, set_key, status_lines
 from agent_tui.providers.keys import read_key_file
+from tests.support.patience import RUN_S
 
 
 def test_a_key_is_kept_in_a_file_only_its_owner_reads(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def run(*arguments: str, home: Path, stdin: str = "", **env: str) -> subprocess.
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=RUN_S,
     )
 
 

@@ -13,7 +13,7 @@ from agent_tui.ui.commands.registry import Command
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
 from agent_tui.ui.settings import UiSettings
 from tests.support.fake_backend import FakeBackend
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import PATIENCE_S, at_rest
 
 
 class Clock:
@@ -55,6 +55,7 @@ class Stage:
                 await asyncio.wait_for(passed.wait(), PATIENCE_S)
                 await self.pilot._wait_for_screen(timeout=PATIENCE_S)
             await asyncio.sleep(0.003)
+            await at_rest()
 
     async def type(self, text: str) -> None:
         await self.press(*[_NAMES.get(character, character) for character in text])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyte
 
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import PATIENCE_S, until_now
 
 
 class Screen(pyte.Screen):
@@ -111,8 +111,12 @@ class Terminal:
         assert seen(self.text), f"not seen: {told!r}\nexit code: {self.exit_code}\n{self.text}"
         return self.text
 
-    def quiet(self, for_s: float = 0.3, *, wait_s: float = PATIENCE_S) -> str:
-        """Read until nothing came for `for_s`; give the screen."""
+    def until_written(self, words: str) -> None:
+        """Read until the program wrote `words` in one piece, also when the screen shows them no more."""
+        self.until(lambda _: words.encode() in self.raw)
+
+    def quiet(self, for_s: float = 0.3, *, wait_s: float = 20.0) -> str:
+        """Read until nothing came for `for_s`; give the screen. Says nothing of what the program has still to do."""
         end = time.monotonic() + wait_s
         while time.monotonic() < end and self.pump(for_s):
             pass
@@ -132,11 +136,23 @@ class Terminal:
             pass
         return self.exit_code
 
-    def _look(self) -> None:
+    def lost(self) -> None:
+        """Take the terminal away, as a window that is closed does, and wait until the program has ended."""
+        os.close(self._fd)
+        try:
+            until_now(self._look)
+        except TimeoutError:
+            self.kill(signal.SIGKILL)
+            self._reap()
+            raise AssertionError("still running after its terminal was closed") from None
+
+    def _look(self) -> bool:
+        """Tell whether the program has ended."""
         if self.exit_code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.exit_code = os.waitstatus_to_exitcode(status)
+        return self.exit_code is not None
 
     def _reap(self) -> None:
         _, status = os.waitpid(self.pid, 0)

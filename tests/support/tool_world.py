@@ -68,6 +68,14 @@ class ToolWorld:
     async def bash(self, command: str, **more: Any) -> ToolResult:
         return await self.run("bash", command=own(command), **more)
 
+    async def timed_out(self, command: str, *, said: str) -> ToolResult:
+        """Run what does not end by itself into a time limit that lets it say `said` first, however slow the machine."""
+        for limit_ms in (1_000, 5_000):
+            result = await self.bash(command, timeout=limit_ms)
+            if said in result.output:
+                return result
+        return await self.bash(command, timeout=60_000)
+
     def permissions(self, tool_name: str, /, **arguments: Any) -> list[Permission]:
         tool = own_tools()[tool_name]
         return list(tool.permissions(tool.params_type.model_validate(arguments), self.ctx))

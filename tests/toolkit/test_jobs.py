@@ -8,6 +8,7 @@ from agent_tui.protocol.display import ResultContentType
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.jobs import RUNNING_LIMIT
 from agent_tui.toolkit.line_filter import matching_lines
+from tests.support.patience import PATIENCE_S, until
 from tests.support.tool_world import ToolWorld, gone, make_world, own, processes_with
 
 
@@ -18,22 +19,28 @@ async def world(workspace: Path) -> AsyncIterator[ToolWorld]:
     await made.jobs.close()
 
 
-async def until(world: ToolWorld, job_id: str, text: str) -> str:
+async def read_until(world: ToolWorld, job_id: str, text: str) -> str:
     seen = ""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while text not in seen:
             seen += (await world.run("bash_output", job_id=job_id)).output
             await asyncio.sleep(0.01)
     return seen
 
 
+def log_of(world: ToolWorld) -> str:
+    """What the first running job wrote."""
+    path = world.jobs.running()[0].log_path
+    return Path(path).read_text() if path else ""
+
+
 async def test_a_job_outlives_its_call_and_gives_what_is_new(world: ToolWorld) -> None:
     started = await world.bash(
         "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two; exit 3", run_in_background=True
     )
-    first = await until(world, "job-1", "one")
+    first = await read_until(world, "job-1", "one")
     world.put("go")
-    second = await until(world, "job-1", "has ended")
+    second = await read_until(world, "job-1", "has ended")
 
     assert "Started in the background as job-1" in started.output
     assert "(job-1 is running)" in first
@@ -48,8 +55,8 @@ async def test_a_job_outlives_its_call_and_gives_what_is_new(world: ToolWorld) -
 async def test_a_failed_job_is_an_error_and_a_killed_one_is_not(world: ToolWorld) -> None:
     await world.bash("exit 3", run_in_background=True)
     await world.bash("echo hi; sleep 987.1", run_in_background=True)
-    await until(world, "job-1", "has ended")
-    await until(world, "job-2", "hi")
+    await read_until(world, "job-1", "has ended")
+    await read_until(world, "job-2", "hi")
 
     failed = await world.run("bash_output", job_id="job-1")
     killed = await world.run("bash_kill", job_id="job-2")
@@ -63,7 +70,7 @@ async def test_kill_ends_the_whole_group(world: ToolWorld) -> None:
     await world.bash(
         "sleep 987.2 & setsid sleep 987.2 & trap '' TERM; echo up; sleep 987.2", run_in_background=True
     )
-    await until(world, "job-1", "up")
+    await read_until(world, "job-1", "up")
 
     await world.run("bash_kill", job_id="job-1")
 
@@ -83,9 +90,7 @@ async def test_an_unknown_job_lists_those_there_are(world: ToolWorld, tool: str)
 
 async def test_a_pattern_chooses_lines_and_the_rest_counts_as_read(world: ToolWorld) -> None:
     await world.bash("seq 1 30; echo end; sleep 987.3", run_in_background=True)
-    async with asyncio.timeout(10):
-        while "end" not in Path(str(world.jobs.running()[0].log_path or "/dev/null")).read_text():
-            await asyncio.sleep(0.01)
+    await until(lambda: "end" in log_of(world))
 
     chosen = await world.run("bash_output", job_id="job-1", pattern="^.*9$")
     rest = await world.run("bash_output", job_id="job-1")
@@ -97,7 +102,7 @@ async def test_a_pattern_chooses_lines_and_the_rest_counts_as_read(world: ToolWo
 @pytest.mark.parametrize("pattern", ["(", "[a"])
 async def test_an_invalid_pattern_is_explained(world: ToolWorld, pattern: str) -> None:
     await world.bash("echo x", run_in_background=True)
-    await until(world, "job-1", "x")
+    await read_until(world, "job-1", "x")
 
     assert (
         "Invalid regular expression"
@@ -115,14 +120,12 @@ async def test_a_catastrophic_pattern_is_stopped(tmp_path: Path) -> None:
 
 async def test_a_running_call_goes_to_the_background_when_asked(world: ToolWorld) -> None:
     call = asyncio.create_task(world.bash("echo one; while [ ! -e go ]; do sleep 0.01; done; echo two"))
-    async with asyncio.timeout(10):
-        while not world.live:
-            await asyncio.sleep(0.01)
+    await until(lambda: world.live)
 
     assert world.jobs.to_background("c1")
     moved = await call
     world.put("go")
-    rest = await until(world, "job-1", "has ended")
+    rest = await read_until(world, "job-1", "has ended")
 
     assert moved.output.startswith("one\n(sent to the background as job-1;")
     assert not moved.is_error
@@ -135,7 +138,7 @@ async def test_a_running_call_goes_to_the_background_when_asked(world: ToolWorld
 async def test_a_job_does_not_move_the_working_directory(world: ToolWorld) -> None:
     (world.root / "sub").mkdir()
     await world.bash("cd sub", run_in_background=True)
-    await until(world, "job-1", "has ended")
+    await read_until(world, "job-1", "has ended")
 
     assert world.ctx.shell.cwd == world.root
 
@@ -143,9 +146,7 @@ async def test_a_job_does_not_move_the_working_directory(world: ToolWorld) -> No
 async def test_nothing_survives_the_end_of_the_session(world: ToolWorld) -> None:
     for _ in range(3):
         await world.bash("sleep 987.5 & trap '' TERM; sleep 987.5", run_in_background=True)
-    async with asyncio.timeout(10):
-        while len(processes_with("sleep\x00987.5")) < 6:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(processes_with("sleep\x00987.5")) == 6)
 
     await world.jobs.close()
 
@@ -169,11 +170,7 @@ async def test_a_job_that_cannot_start_is_an_error_at_once(world: ToolWorld) -> 
 
 async def test_a_flood_of_output_is_cut_and_kept_in_the_file(world: ToolWorld) -> None:
     await world.bash("seq 1 50000; sleep 987.7", run_in_background=True)
-    async with asyncio.timeout(10):
-        while not (path := world.jobs.running()[0].log_path) or not Path(path).read_text().endswith(
-            "50000\n"
-        ):
-            await asyncio.sleep(0.01)
+    await until(lambda: log_of(world).endswith("50000\n"))
 
     result = await world.run("bash_output", job_id="job-1")
 
@@ -183,9 +180,7 @@ async def test_a_flood_of_output_is_cut_and_kept_in_the_file(world: ToolWorld) -
 
 async def test_panels_and_summaries(world: ToolWorld) -> None:
     await world.bash("echo hi; sleep 987.8", run_in_background=True)
-    async with asyncio.timeout(10):
-        while not world.jobs.running()[0].log_path:
-            await asyncio.sleep(0.01)
+    await until(lambda: log_of(world) == "hi\n")
     read = await world.run("bash_output", job_id="job-1")
     killed = await world.run("bash_kill", job_id="job-1")
 

@@ -12,6 +12,7 @@ from agent_tui.toolkit.capture import capture
 from agent_tui.toolkit.output import FILE_FROM_BYTES, HeadTail, OutputLog
 from agent_tui.toolkit.process import start_command
 from agent_tui.toolkit.terminal_text import HOLD_CHARS, LineCollapser, strip_sequences
+from tests.support.patience import PATIENCE_S, until
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -112,19 +113,20 @@ async def test_no_descriptor_and_no_task_is_left() -> None:
         await (
             await start_command(lambda _keep: launch_of("/bin/true"), ignore, report_directory=True)
         ).wait()
-    await asyncio.sleep(0.05)
 
-    assert len(os.listdir("/proc/self/fd")) <= before
-    assert len(asyncio.all_tasks()) == 1
+    await until(lambda: len(os.listdir("/proc/self/fd")) <= before)
+    await until(lambda: len(asyncio.all_tasks()) == 1)
 
 
-async def test_waiting_can_be_cancelled_and_taken_up_again() -> None:
-    command = await start_command(lambda _keep: launch_of("/bin/sh", "-c", "sleep 0.3; exit 4"), ignore)
+async def test_waiting_can_be_cancelled_and_taken_up_again(tmp_path: Path) -> None:
+    script = f"while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; exit 4"
+    command = await start_command(lambda _keep: launch_of("/bin/sh", "-c", script), ignore)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
             await command.wait()
 
     assert command.running
+    (tmp_path / "go").touch()
     assert (await command.wait()).exit_code == 4
 
 
@@ -135,13 +137,13 @@ async def test_a_gigabyte_costs_little_memory_and_the_loop_stays_responsive(tmp_
     async def take(chunk: bytes) -> None:
         await log.feed(chunk)
 
-    delays: list[float] = []
+    busy: list[float] = []
 
     async def tick() -> None:
         while True:
-            begin = time.monotonic()
+            begin = time.thread_time()  # what this thread did, whatever else the machine has to do
             await asyncio.sleep(0.005)
-            delays.append(time.monotonic() - begin - 0.005)
+            busy.append(time.thread_time() - begin)
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ticking = asyncio.create_task(tick())
@@ -154,16 +156,15 @@ async def test_a_gigabyte_costs_little_memory_and_the_loop_stays_responsive(tmp_
     assert log.plain.chars == size
     assert (tmp_path / "log").stat().st_size == size
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024 < 50
-    assert sorted(delays)[int(len(delays) * 0.95)] < 0.05
+    assert sorted(busy)[int(len(busy) * 0.95)] < 0.05
 
 
 async def test_capture_ends_a_program_at_its_time_and_size() -> None:
-    begin = time.monotonic()
-    with pytest.raises(TimeoutError):
-        await capture(["/bin/sleep", "60"], cwd=Path("/"), env=ENV, timeout_s=0.2, limit_bytes=10)
-    cut = await capture(["/usr/bin/yes"], cwd=Path("/"), env=ENV, timeout_s=10, limit_bytes=100_000)
+    async with asyncio.timeout(PATIENCE_S):
+        with pytest.raises(TimeoutError):
+            await capture(["/bin/sleep", "600"], cwd=Path("/"), env=ENV, timeout_s=0.2, limit_bytes=10)
+    cut = await capture(["/usr/bin/yes"], cwd=Path("/"), env=ENV, timeout_s=PATIENCE_S, limit_bytes=100_000)
 
-    assert time.monotonic() - begin < 5
     assert (len(cut.stdout), cut.is_cut) == (100_000, True)
 
 
@@ -175,7 +176,7 @@ async def test_capture_feeds_input_and_keeps_errors() -> None:
         cwd=Path("/"),
         env=ENV,
         stdin=b"x" * 300_000,
-        timeout_s=10,
+        timeout_s=PATIENCE_S,
         limit_bytes=99,
     )
 

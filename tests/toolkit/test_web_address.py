@@ -6,6 +6,7 @@ import pytest
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.web import WebClient
 from agent_tui.toolkit.web_address import allowed_addresses, check_url, is_public, resolve
+from tests.support.patience import PATIENCE_S
 from tests.support.web_world import FakeNames, response, running
 
 FORMS = [
@@ -79,7 +80,7 @@ FORMS = [
 @pytest.mark.parametrize("url", FORMS)
 async def test_h48_no_form_of_a_near_address_is_fetched(url: str) -> None:
     with pytest.raises(ToolError):
-        await WebClient().get(url, timeout_s=5)
+        await WebClient().get(url, timeout_s=PATIENCE_S)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ async def test_a_name_that_changes_its_address_is_resolved_once_and_dialled_ther
     async with running({"/": response(b"hello")}) as site:
         client = WebClient(resolver=names, allows=lambda a: str(a) == "127.0.0.1", variables={})
 
-        page = await client.get(site.url(), timeout_s=5)
+        page = await client.get(site.url(), timeout_s=PATIENCE_S)
 
     assert page.body == b"hello"
     assert names.asked == ["site.test"]
@@ -172,7 +173,9 @@ async def test_every_hop_is_checked() -> None:
         {"/": response(status="302 Found", Location="/next"), "/next": response(b"x")}
     ) as site:
         with pytest.raises(ToolError, match="not a public address"):
-            await WebClient(resolver=FakeNames(), allows=allows, variables={}).get(site.url(), timeout_s=5)
+            await WebClient(resolver=FakeNames(), allows=allows, variables={}).get(
+                site.url(), timeout_s=PATIENCE_S
+            )
 
     assert site.requests == ["/"]
 

@@ -55,7 +55,7 @@ async def test_ba_13_statuses_variables_and_directory_are_as_documented(world: T
 async def test_h14_directory_stays_when_the_command_times_out(world: ToolWorld) -> None:
     (world.root / "sub").mkdir()
 
-    await world.bash("cd sub; sleep 30", timeout=1000)
+    await world.bash("cd sub; sleep 987", timeout=1000)
 
     assert world.ctx.shell.cwd == world.root
 
@@ -122,7 +122,7 @@ async def test_an_approved_root_is_taken_over(world: ToolWorld, tmp_path: Path) 
 async def test_item_43_h18_a_forged_report_cannot_leave_the_project_or_hide_output(
     world: ToolWorld, forged: str
 ) -> None:
-    result = await world.bash(f"echo before; {forged}; echo after", timeout=5000)
+    result = await world.bash(f"echo before; {forged}; echo after")
 
     assert world.ctx.shell.cwd == world.root
     assert body(result).startswith("before\n")

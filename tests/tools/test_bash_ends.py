@@ -2,13 +2,13 @@ import asyncio
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from agent_tui.protocol.tools import ToolResult
+from tests.support.patience import PATIENCE_S, until, until_now
 from tests.support.tool_world import ToolWorld, body, gone, make_world, notes, own, processes_with
 
 
@@ -19,45 +19,43 @@ async def world(workspace: Path) -> AsyncIterator[ToolWorld]:
     await made.jobs.close()
 
 
-async def timed(world: ToolWorld, command: str, **more: object) -> tuple[float, object]:
-    begin = time.monotonic()
-    result = await world.bash(command, **more)
-    return time.monotonic() - begin, result
+async def returned(world: ToolWorld, command: str) -> ToolResult:
+    """Run what leaves something behind that goes on for much longer than anybody waits here."""
+    async with asyncio.timeout(PATIENCE_S):
+        return await world.bash(command, timeout=600_000)
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        "sleep 300 & echo done",
+        "sleep 987 & echo done",
         "python3 -m http.server 0 >/dev/null & echo done",
         "(while :; do echo tick; sleep 0.1; done) & echo done",
-        "nohup sleep 300 >/dev/null 2>&1 & echo done",
-        "setsid sleep 300 & echo done",
-        "(sleep 300; echo late) & disown; echo done",
-        "coproc sleep 300; echo done",
+        "nohup sleep 987 >/dev/null 2>&1 & echo done",
+        "setsid sleep 987 & echo done",
+        "(sleep 987; echo late) & disown; echo done",
+        "coproc sleep 987; echo done",
     ],
 )
 async def test_ba_01_returns_soon_after_the_shell_exits(world: ToolWorld, command: str) -> None:
-    took, result = await timed(world, command)
+    result = await returned(world, command)
 
-    assert took < 2.0
     assert "done" in body(result)
     assert not result.is_error
     assert "still running when the command ended" in result.output
 
 
 async def test_item_44_sleep_in_the_background_returns_at_once_and_is_ended(world: ToolWorld) -> None:
-    took, result = await timed(world, "sleep 987.1 &")
+    result = await returned(world, "sleep 987.1 &")
 
-    assert took < 2.0
     assert own("sleep 987.1") in result.output
     assert await gone("987.1")
 
 
 async def test_ba_02_timeout_holds_whoever_has_the_pipe(world: ToolWorld) -> None:
-    took, result = await timed(world, "setsid sh -c 'sleep 987.2' ; true", timeout=1000)
+    async with asyncio.timeout(PATIENCE_S):
+        result = await world.bash("setsid sh -c 'sleep 987.2' ; true", timeout=1000)
 
-    assert took < 4.0
     assert result.is_error
     assert "timed out after 1 s" in result.output
     assert await gone("987.2")
@@ -66,9 +64,8 @@ async def test_ba_02_timeout_holds_whoever_has_the_pipe(world: ToolWorld) -> Non
 async def test_ba_02_double_fork_outside_the_group_is_ended_too(world: ToolWorld) -> None:
     command = "python3 -c 'import os,time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\ntime.sleep(987.3)'; echo go"
 
-    took, result = await timed(world, command)
+    result = await returned(world, command)
 
-    assert took < 3.0
     assert body(result) == "go\n"
     assert await gone("987.3")
 
@@ -84,16 +81,17 @@ async def test_ba_02_double_fork_outside_the_group_is_ended_too(world: ToolWorld
 async def test_ba_03_timeout_ends_every_descendant_and_keeps_what_was_printed(
     world: ToolWorld, command: str
 ) -> None:
-    took, result = await timed(world, command, timeout=1000)
+    result = await world.timed_out(command, said="begin")
 
-    assert took < 5.0
     assert body(result).startswith("begin\n")
     assert result.data["timed_out"] is True
     assert not processes_with("987.4")
 
 
 async def test_item_45_h17_timeout_gives_the_process_time_to_tidy_up(world: ToolWorld) -> None:
-    result = await world.bash("trap 'echo tidy; exit 4' TERM; echo begin; sleep 30 & wait", timeout=1000)
+    result = await world.timed_out(
+        "trap 'echo tidy; exit 4' TERM; echo begin; sleep 987 & wait", said="begin"
+    )
 
     assert "begin\ntidy\n" in result.output
     assert "exit code: 4" in result.output
@@ -116,8 +114,7 @@ async def test_item_45_timeout_as_text_is_a_number_or_refused(world: ToolWorld) 
 
 async def test_cancel_ends_the_group_and_reaps(world: ToolWorld) -> None:
     call = asyncio.create_task(world.bash("sleep 987.5 & setsid sleep 987.5 & sleep 987.5"))
-    while len(processes_with("sleep\x00987.5")) < 3:
-        await asyncio.sleep(0.01)
+    await until(lambda: len(processes_with("sleep\x00987.5")) == 3)
     call.cancel()
     await call
 
@@ -134,9 +131,8 @@ def test_the_panel_of_a_stopped_command_says_after_how_long(workspace: Path) -> 
 
 
 async def test_killing_its_own_supervisor_is_survived(world: ToolWorld) -> None:
-    took, result = await timed(world, "kill -9 $PPID; sleep 987.6")
+    result = await returned(world, "kill -9 $PPID; sleep 987.6")
 
-    assert took < 3.0
     assert result.is_error
     assert await gone("987.6")
 
@@ -156,10 +152,7 @@ def test_nothing_survives_kill_9_of_the_program(workspace: Path) -> None:
     )
     program = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[2])
     try:
-        deadline = time.monotonic() + 20
-        while len(processes_with("sleep\x00987.7")) < 3 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert len(processes_with("sleep\x00987.7")) == 3
+        until_now(lambda: len(processes_with("sleep\x00987.7")) == 3)
     finally:
         program.send_signal(signal.SIGKILL)
         program.wait()
@@ -184,9 +177,9 @@ def test_nothing_survives_kill_9_of_the_program(workspace: Path) -> None:
     ],
 )
 async def test_item_48_commands_that_want_a_terminal_return(world: ToolWorld, command: str) -> None:
-    took, _ = await timed(world, command, timeout=10_000)
+    result = await world.bash(command, timeout=60_000)
 
-    assert took < 9.0
+    assert not result.data.get("timed_out")
 
 
 @pytest.mark.parametrize(
@@ -202,9 +195,9 @@ async def test_item_48_commands_that_want_a_terminal_return(world: ToolWorld, co
 async def test_ba_08_editors_and_pagers_do_not_hang(world: ToolWorld, command: str, fails: bool) -> None:
     await world.bash("git init -q .; touch f; git add f")
 
-    took, result = await timed(world, command, timeout=10_000)
+    result = await world.bash(command, timeout=60_000)
 
-    assert took < 9.0
+    assert not result.data.get("timed_out")
     assert result.is_error == fails
 
 

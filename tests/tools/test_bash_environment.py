@@ -151,7 +151,7 @@ def test_title_is_the_command(world: ToolWorld) -> None:
 async def test_a50_summary_says_the_word_and_how_it_went(world: ToolWorld) -> None:
     good = await world.bash("true x")
     bad = await world.bash("false")
-    late = await world.bash("sleep 9", timeout=1000)
+    late = await world.bash("sleep 987", timeout=1000)
 
     assert world.summary("bash", good, command="true x") == "[Bash: true (ok)]"
     assert world.summary("bash", bad, command="false") == "[Bash: false (warn)]"

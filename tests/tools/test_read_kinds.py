@@ -267,12 +267,12 @@ def test_names_outside_are_not_given_away_before_approval(files: FileWorld, tmp_
 def test_sparse_file_of_20_gigabytes_is_answered_at_once(files: FileWorld) -> None:
     with (files.root / "huge").open("wb") as file:
         file.truncate(20 * 1024**3)
-    started = time.monotonic()
+    started = time.process_time()
 
     assert "21,474,836,480 bytes" in read(files, "huge").output
     assert "binary" in read(files, "huge", offset=1, limit=5).output
     assert files.run("edit", file_path="huge", old_string="a", new_string="b").is_error
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 2
 
 
 def test_a_line_that_the_scan_does_not_reach_is_said_and_never_offered_again(files: FileWorld) -> None:

@@ -1,6 +1,5 @@
 import asyncio
 import gzip
-import time
 import zlib
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.permissions import PermissionKind
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.web import CACHE_S, WebClient
+from tests.support.patience import PATIENCE_S
 from tests.support.tool_world import ToolWorld, make_world
 from tests.support.web_world import FakeNames, Site, loopback, response, running, zipped
 
@@ -163,13 +163,13 @@ async def dripping(writer: asyncio.StreamWriter) -> None:
 
 
 async def silent(_writer: asyncio.StreamWriter) -> None:
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
 
 
 async def test_we_02_an_endless_body_is_stopped_at_the_size(world: ToolWorld) -> None:
     async with running({"/": endless}) as site:
         result = await fetch(world, site)
-        await asyncio.wait_for(site.closed.wait(), 5)
+        await asyncio.wait_for(site.closed.wait(), PATIENCE_S)
 
     assert result.is_error
     assert "larger than the limit of 5,242,880 bytes" in result.output
@@ -177,14 +177,17 @@ async def test_we_02_an_endless_body_is_stopped_at_the_size(world: ToolWorld) ->
 
 @pytest.mark.parametrize("answer", [dripping, silent])
 async def test_we_02_a_slow_answer_is_stopped_at_the_time(world: ToolWorld, answer: object) -> None:
-    begin = time.monotonic()
     async with running({"/": answer}) as site:
-        result = await fetch(world, site, timeout=1)
-        await asyncio.wait_for(site.closed.wait(), 70) if answer is dripping else None
+        for limit_s in (1, 5, 60):  # the time runs from before the connection
+            async with asyncio.timeout(2 * PATIENCE_S):
+                result = await fetch(world, site, timeout=limit_s)
+            assert result.is_error
+            assert f"within {limit_s} s" in result.output
+            if site.requests:
+                break
+        await asyncio.wait_for(site.closed.wait(), PATIENCE_S) if answer is dripping else None
 
-    assert result.is_error
-    assert "within 1 s" in result.output
-    assert time.monotonic() - begin < 4
+    assert site.requests
 
 
 async def test_we_02_cancel_ends_at_once(world: ToolWorld) -> None:
@@ -195,7 +198,7 @@ async def test_we_02_cancel_ends_at_once(world: ToolWorld) -> None:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await asyncio.wait_for(site.closed.wait(), 5)
+        await asyncio.wait_for(site.closed.wait(), PATIENCE_S)
 
 
 @pytest.mark.parametrize("wrapper", [gzip.compress, zlib.compress])
@@ -248,7 +251,7 @@ async def test_h47_item_52_a_length_over_the_limit_is_refused_up_front(world: To
 @pytest.mark.parametrize("length", [3, 100_000])
 async def test_item_52_a_lying_length_neither_hangs_nor_raises(world: ToolWorld, length: int) -> None:
     async with running({"/": response(b"hello", length=length)}) as site:
-        result = await fetch(world, site, timeout=3)
+        result = await fetch(world, site, timeout=60)
 
     assert result.is_error == (length > 5)
     assert result.is_error or text_of(result) == "hel"

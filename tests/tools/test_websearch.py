@@ -10,6 +10,7 @@ from agent_tui.protocol.permissions import PermissionKind
 from agent_tui.toolkit.context import FetchedPage
 from agent_tui.toolkit.web import NotConfigured, WebClient
 from agent_tui.toolkit.web_search import services
+from tests.support.patience import PATIENCE_S
 from tests.support.tool_world import ToolWorld, make_world
 from tests.support.web_world import FakeNames, loopback, response, running
 
@@ -137,10 +138,12 @@ async def test_a_key_reaches_its_own_service_only() -> None:
     async with running({"/": response(b"{}")}) as site:
         with pytest.raises(ToolError, match="EXA_API_KEY is not sent to"):
             await client.post_json(
-                site.url(), body="{}", headers=[("x-api-key", "${EXA_API_KEY}")], timeout_s=5
+                site.url(), body="{}", headers=[("x-api-key", "${EXA_API_KEY}")], timeout_s=PATIENCE_S
             )
         with pytest.raises(ToolError, match="is not sent"):
-            await client.post_json(f"{site.url()}?k=${{EXA_API_KEY}}", body="", headers=[], timeout_s=5)
+            await client.post_json(
+                f"{site.url()}?k=${{EXA_API_KEY}}", body="", headers=[], timeout_s=PATIENCE_S
+            )
 
     assert site.requests == []
 
@@ -148,7 +151,10 @@ async def test_a_key_reaches_its_own_service_only() -> None:
 async def test_a_missing_variable_is_noticed_before_anything_is_sent() -> None:
     with pytest.raises(NotConfigured, match="EXA_API_KEY is not set"):
         await WebClient(resolver=FakeNames(), allows=loopback, variables={}).post_json(
-            "https://api.exa.ai/search", body="{}", headers=[("x-api-key", "${EXA_API_KEY}")], timeout_s=5
+            "https://api.exa.ai/search",
+            body="{}",
+            headers=[("x-api-key", "${EXA_API_KEY}")],
+            timeout_s=PATIENCE_S,
         )
 
 
@@ -172,7 +178,7 @@ async def test_a_refusal_is_told(status: str, words: str) -> None:
     async with running({"/search": response(b"why", status=status, Location="http://127.0.0.1:1/")}) as site:
         client = WebClient(variables={"SEARXNG_URL": f"http://127.0.0.1:{site.port}"})
         with pytest.raises(ToolError, match=words):
-            await client.post_json("${SEARXNG_URL}/search", body="", headers=[], timeout_s=5)
+            await client.post_json("${SEARXNG_URL}/search", body="", headers=[], timeout_s=PATIENCE_S)
 
 
 async def test_permission_panel_and_summary(world: ToolWorld, monkeypatch: pytest.MonkeyPatch) -> None:

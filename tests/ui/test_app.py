@@ -23,6 +23,7 @@ from agent_tui.ui.app import AgentApp
 from agent_tui.ui.settings import UiSettings
 from tests.support.approval_requests import bash_request
 from tests.support.fake_backend import FakeBackend, approve, emit, fail, say, wait_for
+from tests.support.patience import until
 from tests.support.screens import Stage, stage
 
 
@@ -132,7 +133,7 @@ async def test_an_unhandled_error_leaves_a_sentence_and_a_log(workspace: Path, t
     with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the error leaves through the context manager
         async with stage(workspace, settings=UiSettings(crash_log=log)) as here:
             here.app.call_later(lambda: 1 // 0)
-            await here.pilot.pause(0.1)
+            await until(lambda: here.app._exception)
 
     assert "ZeroDivisionError" in log.read_text()
     assert "Details:" in here.app.crash_message

@@ -8,6 +8,7 @@ import pytest
 
 from agent_tui.ui.files import FileIndex, walk
 from agent_tui.ui.git_index import tracked_paths
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ async def test_the_index_is_filled_beside_the_event_loop_and_ranks_names_first(t
     ready = asyncio.Event()
 
     index.refresh(ready.set)
-    await asyncio.wait_for(ready.wait(), 5)
+    await asyncio.wait_for(ready.wait(), PATIENCE_S)
 
     found = [match.item for match in await index.search("app")]
     assert found[0] == "src/app.py"

@@ -21,6 +21,7 @@ from acp.schema import (
 from tests.e2e.conftest import PROGRAM, Place
 from tests.support.acp_editor import editor
 from tests.support.fake_servers import message
+from tests.support.patience import RUN_S
 
 OFFLINE = ("--provider", "offline")
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n not really").decode()
@@ -223,7 +224,7 @@ def test_nothing_but_the_protocol_goes_to_standard_output(place: Place) -> None:
     block = {"type": "text", "text": "call shout {}"}
     send({"id": 3, "method": "session/prompt", "params": {"sessionId": session_id, "prompt": [block]}})
     _, seen = answer(3)
-    rest, err = process.communicate(timeout=60)
+    rest, err = process.communicate(timeout=RUN_S)
 
     assert any("shouted" in line for line in seen)
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in [*seen, *rest.splitlines()])

@@ -1,7 +1,6 @@
 import asyncio
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,8 @@ from agent_tui.extensions.hooks.command import CHANGED
 from agent_tui.extensions.hooks.events import EventName, HookAnswer, HookEvent, HookFailed
 from agent_tui.toolkit.environment import child_environment
 from tests.support.hook_world import PYTHON, HookWorld, say, tool_event
+from tests.support.patience import PATIENCE_S, until
+from tests.support.start_world import all_gone
 
 
 @pytest.fixture
@@ -17,16 +18,10 @@ def world(workspace: Path) -> HookWorld:
     return HookWorld(workspace)
 
 
-async def gone(pid: int) -> bool:
-    for _ in range(500):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        if Path(f"/proc/{pid}/stat").exists() and ") Z " in Path(f"/proc/{pid}/stat").read_text():
-            return True
-        await asyncio.sleep(0.01)
-    return False
+def pids_of(world: HookWorld, name: str) -> list[int]:
+    """What a hook noted in a file, whole lines only."""
+    file = world.workspace / name
+    return [int(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
 
 
 async def test_a_hook_reads_the_event_as_json_in_the_project(world: HookWorld) -> None:
@@ -66,15 +61,15 @@ def test_x13_a_matcher_names_tools(world: HookWorld, matcher: str, tool: str, wa
 
 
 async def test_x31_a_hook_that_takes_too_long_is_killed_with_what_it_started(world: HookWorld) -> None:
-    hook = world.hook("pre_tool", "sleep 300 & echo $! > child; echo $$ > own; wait", timeout_s=3.0)
-    started = time.monotonic()
+    command = "sleep 300 & echo $! >> pids; echo $$ >> pids; wait"
+    for limit_s in (1, 5, 60):  # it must have begun, which is soon, but not on a busy machine
+        with pytest.raises(HookFailed, match=f"no answer within {limit_s} s"):
+            await world.hook("pre_tool", command, timeout_s=float(limit_s)).on(tool_event())
+        if len(pids := pids_of(world, "pids")) >= 2:
+            break
 
-    with pytest.raises(HookFailed, match="no answer within 3 s"):
-        await hook.on(tool_event())
-
-    assert time.monotonic() - started < 60
-    for name in ("child", "own"):
-        assert await gone(int((world.workspace / name).read_text()))
+    assert len(pids) >= 2
+    assert await all_gone(pids)
 
 
 async def test_a_hook_is_over_when_its_command_is_whatever_it_left_running(world: HookWorld) -> None:
@@ -82,20 +77,19 @@ async def test_a_hook_is_over_when_its_command_is_whatever_it_left_running(world
 
     assert await hook.on(tool_event()) == HookAnswer()
 
-    assert await gone(int((world.workspace / "child").read_text()))
+    assert await all_gone(pids_of(world, "child"))
 
 
 async def test_a_cancelled_wait_ends_the_hook(world: HookWorld) -> None:
     hook = world.hook("pre_tool", "echo $$ > own; sleep 300", timeout_s=60.0)
     asking = asyncio.create_task(hook.on(tool_event()))
-    while not (world.workspace / "own").exists() or not (world.workspace / "own").read_text().strip():
-        await asyncio.sleep(0.01)
+    await until(lambda: pids_of(world, "own"))
 
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
 
-    assert await gone(int((world.workspace / "own").read_text()))
+    assert await all_gone(pids_of(world, "own"))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +155,6 @@ async def test_h_p6_a_hook_sees_no_key_and_knows_that_it_is_a_child(workspace: P
 
 
 async def test_a_hook_cancelled_while_it_starts_leaves_nothing_behind(world: HookWorld) -> None:
-    started = time.monotonic()
     for turns in range(12):
         asking = asyncio.create_task(
             world.hook("pre_tool", f"echo $$ > own{turns}; sleep 300; true", timeout_s=60.0).on(tool_event())
@@ -169,10 +162,9 @@ async def test_a_hook_cancelled_while_it_starts_leaves_nothing_behind(world: Hoo
         for _ in range(turns):
             await asyncio.sleep(0)
         asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(asyncio.CancelledError):
+                await asking
 
-    assert time.monotonic() - started < 120
     for file in world.workspace.glob("own*"):
-        if text := file.read_text().strip():
-            assert await gone(int(text))
+        assert await all_gone(pids_of(world, file.name))

@@ -9,6 +9,7 @@ import pytest
 
 from agent_tui.protocol.errors import ToolError
 from tests.support.mcp_world import SCRIPTS, spec, world
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize(
@@ -42,9 +43,8 @@ async def test_mc_02_tries_to_start_are_bounded(workspace: Path) -> None:
 
 
 async def test_mc_02_a_silent_server_is_given_up_and_delays_nobody(workspace: Path) -> None:
-    started = time.monotonic()
     async with world(workspace, [spec("silent", name="silent", start_s=0.5), spec()], settle=False) as here:
-        assert time.monotonic() - started < 0.5
+        assert here.status("silent").state == "waiting"
         assert here.tools.specs() == []
         await here.until(lambda: here.status().state == "ready")
         await here.until(lambda: "did not answer within 0.5 s" in here.status("silent").detail)
@@ -84,24 +84,21 @@ async def test_mc_03_a_call_that_hangs_can_be_cancelled(workspace: Path) -> None
     async with world(workspace, [spec()]) as here:
         task = asyncio.create_task(here.call("mcp__tiny__hang"))
         await asyncio.sleep(0.1)
-        started = time.monotonic()
         task.cancel()
-        await asyncio.wait([task])
+        await asyncio.wait([task], timeout=PATIENCE_S / 2)
 
         assert task.cancelled()
-        assert time.monotonic() - started < 1
 
 
 async def test_mc_03_an_answer_of_50_mb_is_cut_and_holds_nothing_up(workspace: Path) -> None:
     async with world(workspace, [spec()]) as here:
-        gaps = [0.0]
+        busy = [0.0]
 
         async def watch() -> None:
-            last = time.monotonic()
             while True:
+                begin = time.thread_time()  # what this thread did, whatever else the machine has to do
                 await asyncio.sleep(0.01)
-                gaps.append(time.monotonic() - last)
-                last = time.monotonic()
+                busy.append(time.thread_time() - begin)
 
         watching = asyncio.create_task(watch())
         result = await here.call("mcp__tiny__big")
@@ -109,7 +106,7 @@ async def test_mc_03_an_answer_of_50_mb_is_cut_and_holds_nothing_up(workspace: P
 
         assert len(result.output) < 101_000
         assert "the server's answer of 50,000,08" in result.output
-        assert max(gaps) < 1.0
+        assert max(busy) < 1.0
         assert (await here.call("mcp__tiny__echo", '{"text": "on"}')).output == "echo: on"
 
 

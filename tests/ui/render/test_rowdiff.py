@@ -1,3 +1,4 @@
+import itertools
 import random
 
 import pyte
@@ -110,7 +111,9 @@ async def test_the_terminal_shows_the_same_after_every_frame_of_a_random_life(se
         transcript = app.transcript
         transcript.load([ReplayBlock("assistant", f"# {n}\n\n{lines(4, 'wörd')}") for n in range(40)])
         stream = transcript.stream_start("assistant")
-        for step in range(45):
+        for step in itertools.count():
+            if step >= 45 and app.frames > 30:  # a busy machine draws several steps in one frame
+                break
             match chance.randrange(12):
                 case 0:
                     transcript.scroll_rows(chance.choice([-3, 3, -1, -9]))
@@ -137,7 +140,6 @@ async def test_the_terminal_shows_the_same_after_every_frame_of_a_random_life(se
             await pilot.pause()
 
     assert app.bad == []
-    assert app.frames > 30
 
 
 async def test_a_stream_that_follows_writes_a_fraction_of_the_bytes() -> None:

@@ -45,7 +45,7 @@ async def test_text_on_screen_can_be_read_in_every_theme(name: str) -> None:
         await reach(SCENES[name], app, pilot, backend)
         for theme in COLOURED:
             app.use_theme(app.shelf.load(theme))
-            await pilot.pause(0.02)
+            await pilot.pause()
             if found := shoot(app).weak(AA, in_front(app)):
                 weak[theme] = found
 
@@ -59,7 +59,7 @@ async def test_item_63_a_change_of_theme_repaints_open_panels_and_dialogs(theme:
         await reach(SCENES["conversation"], app, pilot, backend)
         before = shoot(app)
         app.use_theme(app.shelf.load(theme))
-        await pilot.pause(0.05)
+        await pilot.pause()
         after = shoot(app)
     fresh, core = program(SCENES["conversation"], theme)
     async with fresh.run_test(size=(80, 24)) as pilot:

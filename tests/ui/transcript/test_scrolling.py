@@ -3,6 +3,7 @@ from textual.events import MouseScrollUp
 
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.transcript.heights import Heights
+from tests.support.patience import until
 from tests.support.transcript_host import Host, lines, panel, settle
 
 SIZE = (50, 16)
@@ -128,7 +129,7 @@ async def test_textuals_own_scroll_methods_work_too() -> None:
         await settle(pilot)
         top = app.rows()[0]
         app.transcript.scroll_end(animate=False)
-        await pilot.pause(0.05)
+        await until(lambda: app.transcript.follow)
 
         assert "question 0" in top
         assert app.transcript.follow

@@ -8,6 +8,7 @@ import pytest
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.transcript.collect import Collector, give_back
 from tests.support.transcript_host import Host, lines, settle
+from tests.support.work import calls_of
 
 SIZE = (60, 16)
 REPLY = """# Title
@@ -63,12 +64,12 @@ async def test_appends_are_drawn_at_most_20_times_a_second() -> None:
         stream = app.transcript.document.streams[index]
         flush = stream.flush
         stream.flush = lambda limit=1 << 60: (frames.append(time.perf_counter()), flush(limit))[1]
-        stop = time.perf_counter() + 0.4
-        while time.perf_counter() < stop:
+        began = time.perf_counter()
+        while len(frames) < 6:
             app.transcript.stream_append(index, "x ")
             await asyncio.sleep(0.001)
 
-        assert 2 <= len(frames) <= 11
+        assert frames[-1] - began > 4 / 20
 
 
 async def test_tu_23_a_long_reply_costs_the_same_in_its_second_half() -> None:
@@ -76,16 +77,18 @@ async def test_tu_23_a_long_reply_costs_the_same_in_its_second_half() -> None:
     section = REPLY + "\n" + "Words of a paragraph that goes on for a while. " * 8 + "\n\n"
     async with app.run_test(size=SIZE):
         index = app.transcript.stream_start("assistant")
-        spent = [0.0, 0.0]
+        calls = [0, 0]
         pieces = (section * 230)[:200_000]
-        for start in range(0, len(pieces), 250):
-            began = time.process_time()
-            app.transcript.stream_append(index, pieces[start : start + 250])
-            app.transcript.flush()
-            spent[start * 2 // len(pieces)] += time.process_time() - began
 
-        assert spent[1] < 1.6 * spent[0] + 0.05
-        assert sum(spent) < 10
+        def append(piece: str) -> None:
+            app.transcript.stream_append(index, piece)
+            app.transcript.flush()
+
+        for start in range(0, len(pieces), 250):
+            piece = pieces[start : start + 250]
+            calls[start * 2 // len(pieces)] += calls_of(lambda piece=piece: append(piece))
+
+        assert calls[1] < 1.1 * calls[0]
 
 
 async def test_a_flood_of_text_is_laid_out_over_several_frames_and_ends_whole() -> None:

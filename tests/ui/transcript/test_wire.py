@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
+
 ROOT = Path(__file__).parents[3]
 FORBIDDEN = [
     b"\x1b]52",
@@ -30,7 +32,7 @@ FORBIDDEN = [
 ]
 
 
-def run_in_pty(module: str, seconds: float) -> bytes:
+def run_in_pty(module: str) -> bytes:
     pid, master = pty.fork()
     if pid == 0:
         os.chdir(ROOT)
@@ -43,7 +45,7 @@ def run_in_pty(module: str, seconds: float) -> bytes:
         os.execve(sys.executable, [sys.executable, "-m", module], environment)
     ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     written = b""
-    stop = time.monotonic() + seconds
+    stop = time.monotonic() + PATIENCE_S
     try:
         while time.monotonic() < stop:
             if select.select([master], [], [], 0.2)[0]:
@@ -60,7 +62,7 @@ def run_in_pty(module: str, seconds: float) -> bytes:
 
 @pytest.fixture(scope="module")
 def written() -> bytes:
-    return run_in_pty("tests.support.wire_child", 20.0)
+    return run_in_pty("tests.support.wire_child")
 
 
 @pytest.mark.parametrize("sequence", FORBIDDEN, ids=repr)

@@ -10,6 +10,7 @@ from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.themes import BUILT_IN, textual_theme
 from agent_tui.ui.widgets.editor import Editor
 from agent_tui.ui.widgets.prompt import BURST_S, Prompt
+from tests.support.patience import until
 
 
 class Clerk(App[None]):
@@ -56,7 +57,8 @@ async def clerk(size: tuple[int, int] = (60, 20)) -> AsyncIterator[Clerk]:
 
 
 async def settled(app: Clerk) -> None:
-    await app.pilot.pause(0.03)
+    await until(lambda: app.prompt._held is None)
+    await app.pilot.pause()
 
 
 async def test_enter_sends_and_newline_keys_do_not() -> None:
