@@ -244,11 +244,21 @@ WITH_THE_FIRST_USE = {
     "agent_tui.headless.batch",
     "agent_tui.permissions.batch",
     "agent_tui.permissions.shell.analysis",
+    "agent_tui.sandbox.denial",
+    "agent_tui.sessions.export",
+    "agent_tui.toolkit.patching",
+    "agent_tui.toolkit.search",
     "agent_tui.ui.screens.approval.screen",
+    "agent_tui.ui.screens.changes",
+    "agent_tui.ui.screens.mcp.panel",
     "agent_tui.ui.screens.question",
+    "agent_tui.ui.screens.rules",
+    "agent_tui.ui.screens.settings.screen",
+    "agent_tui.ui.screens.viewer",
     "anthropic",
     "cryptography",
     "httpx",
+    "importlib.metadata",
     "jsonschema",
     "markdown_it",
     "mcp",
@@ -261,8 +271,9 @@ WITH_THE_FIRST_USE = {
 
 def test_a_start_without_typing_loads_nothing_that_only_use_needs(tmp_path: Path) -> None:
     loaded = all_modules_after(f"""
-from agent_tui.ui.lean import import_textual_lean as lean
+from agent_tui.ui.lean import import_textual_lean as lean, leave_out_pydantic_plugins
 lean()
+leave_out_pydantic_plugins()
 import asyncio, pathlib
 import agent_tui.ui.actions, agent_tui.ui.app, agent_tui.ui.commands.builtin, agent_tui.ui.link
 from agent_tui.run.assembly import assemble
@@ -274,18 +285,27 @@ asyncio.run(start())
 """)
 
     assert not loaded & WITH_THE_FIRST_USE
+    assert not [name for name in loaded if name.startswith("agent_tui._plugins.bundled")]
 
 
 def test_what_is_loaded_ahead_of_the_first_turn_is_what_a_start_leaves_out() -> None:
     loaded = all_modules_after("""
+from agent_tui.extensions.bundled import tools_dir
+from agent_tui.extensions.late import LateTools
 from agent_tui.run.ahead import load_ahead as for_the_core
 from agent_tui.ui.ahead import load_ahead as for_the_screen
-for_the_core("offline")
+for_the_core("offline", LateTools(tools_dir()).get_ready)
 for_the_screen()
 """)
 
     assert loaded >= {
+        "agent_tui._plugins.bundled.bash",
         "agent_tui.permissions.shell.analysis",
         "agent_tui.ui.screens.approval.screen",
+        "agent_tui.ui.screens.changes",
+        "agent_tui.ui.screens.mcp.panel",
         "agent_tui.ui.screens.question",
+        "agent_tui.ui.screens.rules",
+        "agent_tui.ui.screens.settings.screen",
+        "agent_tui.ui.screens.viewer",
     }

@@ -23,6 +23,7 @@ from agent_tui.agent.teller import Teller
 from agent_tui.agent.tokens import ContextShare, context_shares
 from agent_tui.agent.turn import Turn
 from agent_tui.agent.turn_hooks import NoTurnHooks, TurnHooks, hook_note
+from agent_tui.executor.registry import CompositeSource
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError, BadResponse
 from agent_tui.protocol.events import EventSink, TurnCancelled, TurnFailed, TurnFinished
@@ -48,7 +49,8 @@ class Agent:
     with the next prompt, such as that plan mode is on: the system prompt never changes. `summaries` are those of
     a restored session. `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream.
     `hooks` look at its turns; `attach` gives what goes with a prompt because the prompt points at it. A sub-agent has
-    a `parent`: they share what is spent, its caps, and the ids of calls.
+    a `parent`: they share what is spent, its caps, and the ids of calls. `late` are its tools when some are loaded
+    late: a turn waits for them.
     """
 
     def __init__(
@@ -76,8 +78,10 @@ class Agent:
         reminders: Callable[[], Sequence[str]] = tuple,
         cut_wait_s: float = 1.0,
         parent: "Agent | None" = None,
+        late: CompositeSource | None = None,
     ) -> None:
         self.session_id = session_id
+        self._late = late
         self.last_error: AgentTuiError | OSError | None = None
         self._environment = environment
         self._reminders = reminders
@@ -193,7 +197,9 @@ class Agent:
 
     @property
     def context_tokens(self) -> int:
-        """How many tokens the next request holds, partly estimated."""
+        """How many tokens the next request holds, partly estimated; 0 before the tools of an empty one are loaded."""
+        if self._late is not None and not self._late.is_ready and not self.history:
+            return 0
         return self._teller.conversation.used_tokens(self.system, self.specs())
 
     @property
@@ -341,6 +347,8 @@ class Agent:
         self.last_error = None
         try:
             try:
+                if self._late is not None:
+                    await turn.switch.run(self._late.get_ready())
                 stop = await begin(turn) or await self._drive(turn)
                 return await self._finish(turn, stop)
             except TurnStopped:

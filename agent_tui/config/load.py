@@ -14,7 +14,7 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.near_names import did_you_mean
 
 MAX_SIZE_BYTES = 1_048_576
-_TABLE = TypeAdapter(dict[str, object])
+_TABLE = TypeAdapter(dict[str, object], config={"defer_build": True})
 RULES = {"permissions.allow", "permissions.ask", "permissions.deny"}
 ELSEWHERE = {*RULES, "mcp.servers"}
 """Keys that have readers of their own: the rules, and the MCP servers."""

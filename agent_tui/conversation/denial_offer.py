@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui.executor.hooks import AfterCall, BeforeCall
 from agent_tui.permissions.policy import Policy
@@ -19,10 +20,12 @@ from agent_tui.protocol.permissions import (
     Verdict,
 )
 from agent_tui.protocol.tools import ToolCall, ToolResult
-from agent_tui.sandbox.denial import Blocked, blocked_by_sandbox
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Profile
 from agent_tui.toolkit.context import Ask, Question, QuestionOption, ToolContext
+
+if TYPE_CHECKING:
+    from agent_tui.sandbox.denial import Blocked
 
 NO = "No, keep the sandbox"
 ONCE = "Run this very command once without the sandbox"
@@ -73,6 +76,8 @@ class DenialOffers:
         reach = self.sandbox.reach(ctx.confinement)
         if reach.profile is not Profile.WORKSPACE:
             return AfterCall()
+        from agent_tui.sandbox.denial import blocked_by_sandbox  # 5 ms of CPU, with the first command
+
         blocked = blocked_by_sandbox(
             command=command,
             exit_code=exit_code,
@@ -90,7 +95,7 @@ class DenialOffers:
         async with self._one_at_a_time:
             return AfterCall(context=await self._offer(ask, call, command, blocked))
 
-    async def _offer(self, ask: Ask, call: ToolCall, command: str, blocked: Blocked) -> str:
+    async def _offer(self, ask: Ask, call: ToolCall, command: str, blocked: "Blocked") -> str:
         """Ask, store what was allowed, and give what the model is told."""
         offers = self._choices(command, blocked)
         question = Question(
@@ -115,7 +120,7 @@ class DenialOffers:
         offer.grant()
         return f"{offer.told} It was not run again: do that yourself if it is still needed."
 
-    def _choices(self, command: str, blocked: Blocked) -> list[_Offer]:
+    def _choices(self, command: str, blocked: "Blocked") -> list[_Offer]:
         folders = [self._folder(folder) for folder in blocked.directories]
         hosts = [self._host(host) for host in blocked.hosts]
         once = _Offer(
@@ -155,7 +160,7 @@ def _command(call: ToolCall) -> str:
     return command if isinstance(command, str) else ""
 
 
-def _details(command: str, blocked: Blocked) -> str:
+def _details(command: str, blocked: "Blocked") -> str:
     """Show the command and its own words as text, never as markup."""
     parts = ["The command:", _fenced(command)]
     if blocked.words:

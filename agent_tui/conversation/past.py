@@ -11,7 +11,6 @@ from agent_tui.conversation.changes import Opened, SessionChanges, views
 from agent_tui.conversation.picture import png_of
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.sessions.export import to_html, to_markdown
 from agent_tui.sessions.frames import Frames, RawRecord, active_path, dumps, text_of
 from agent_tui.sessions.info import info_of
 from agent_tui.sessions.replay import blocks_of
@@ -188,6 +187,11 @@ class SessionPast:
         if kind == "json":
             text = "".join(f"{dumps(entry)}\n" for entry in record.whole_records())
         else:
+            from agent_tui.sessions.export import (  # 0.5 MiB with its table of HTML's names
+                to_html,
+                to_markdown,
+            )
+
             text = (to_html if kind == "html" else to_markdown)(info, record.replay())
         _write(target, text.encode("utf-8", "replace"), overwrite)
 

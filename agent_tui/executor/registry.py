@@ -1,8 +1,9 @@
 """All tools behind one door: sources side by side, each name routed to the one that owns it."""
 
-from collections.abc import Collection, Iterator, Sequence
+import asyncio
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from agent_tui.executor.naming import repaired, unknown_tool
 from agent_tui.protocol.display import DisplayResult
@@ -15,13 +16,31 @@ from agent_tui.toolkit.source import ToolSource
 Namespace = Literal["local", "mcp", "extension"]
 
 
+class Late(Protocol):
+    """What a source has that knows its names before its tools are loaded."""
+
+    @property
+    def is_ready(self) -> bool: ...
+
+    def names(self) -> Sequence[str]: ...
+
+    def get_ready(self) -> None:
+        """Load the tools; whoever needs one before waits for it. Raises ToolLoadError."""
+        ...
+
+
 @dataclass(frozen=True)
 class Entry:
-    """A source with its name and where it comes from."""
+    """A source with its name and where it comes from; `late` is the source again when it is loaded late."""
 
     name: str
     source: ToolSource
     namespace: Namespace
+    late: Late | None = None
+
+    def names(self) -> Sequence[str]:
+        """Give the names of its tools; loads none."""
+        return self.late.names() if self.late is not None else [spec.name for spec in self.source.specs()]
 
 
 class CompositeSource:
@@ -46,9 +65,11 @@ class CompositeSource:
 
     # What stands behind the door.
 
-    def add(self, name: str, source: ToolSource, *, namespace: Namespace = "local") -> None:
+    def add(
+        self, name: str, source: ToolSource, *, namespace: Namespace = "local", late: Late | None = None
+    ) -> None:
         """Add a source behind the others; one with the same name is replaced in its place."""
-        entry = Entry(name, source, namespace)
+        entry = Entry(name, source, namespace, late)
         for index, known in enumerate(self._entries):
             if known.name == name:
                 self._entries[index] = entry
@@ -82,21 +103,42 @@ class CompositeSource:
         taken: dict[str, Entry] = {}
         hidden: list[str] = []
         for entry in self._entries:
-            for spec in entry.source.specs():
-                first = taken.setdefault(spec.name, entry)
-                if first is not entry and spec.name not in self._override:
+            for name in entry.names():
+                first = taken.setdefault(name, entry)
+                if first is not entry and name not in self._override:
                     hidden.append(
-                        f"The tool {spec.name!r} of {entry.name} is left out: {first.name} has one of that name."
+                        f"The tool {name!r} of {entry.name} is left out: {first.name} has one of that name."
                     )
         return hidden
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the tools of all sources are loaded."""
+        return all(entry.late is None or entry.late.is_ready for entry in self._entries)
+
+    def load_late(self) -> None:
+        """Load what is not loaded yet. Raises ToolLoadError."""
+        for entry in self._entries:
+            if entry.late is not None:
+                entry.late.get_ready()
+
+    async def get_ready(self) -> None:
+        """Load what is not loaded yet, in a thread. Raises ToolLoadError."""
+        if not self.is_ready:
+            await asyncio.to_thread(self.load_late)
+
+    def names(self) -> Sequence[str]:
+        """Give the names of all tools; loads none."""
+        found = dict.fromkeys(name for entry in self._entries for name in entry.names())
+        return [name for name in found if self._passes(name)]
+
     def repair(self, name: str) -> str | None:
         """Give the name of the tool that was meant (at most 2 edits away), or None."""
-        return name if self.owns(name) else repaired(name, self._names())
+        return name if self.owns(name) else repaired(name, self.names())
 
     def unknown(self, name: str) -> str:
         """Say to the model that there is no such tool."""
-        return unknown_tool(name, self._names())
+        return unknown_tool(name, self.names())
 
     # The ToolSource protocol: everything goes to the owner.
 
@@ -156,10 +198,6 @@ class CompositeSource:
     def forget(self, session_id: str) -> None:
         for entry in self._entries:
             entry.source.forget(session_id)
-
-    def _names(self) -> Iterator[str]:
-        """Give the names of all tools."""
-        return (spec.name for spec in self.specs())
 
     def _passes(self, name: str) -> bool:
         """Tell whether the subset holds `name`."""

@@ -37,10 +37,13 @@ class ToolFileSource:
     ) -> None:
         self.source_name = source_name
         self._asks = source_name != "bundled" if asks is None else asks
-        self._tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in reversed(tools)}
-        self._order = tuple(dict.fromkeys(tool.name for tool in tools))
         self._specs: dict[str, ToolSpec] = {}
         self._parsed: OrderedDict[tuple[str, str], BaseModel] = OrderedDict()
+        self._hold(tools)
+
+    def _hold(self, tools: Sequence[Tool[Any]]) -> None:
+        self._tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in reversed(tools)}
+        self._order = tuple(dict.fromkeys(tool.name for tool in tools))
 
     def specs(self) -> Sequence[ToolSpec]:
         return [self._spec(name) for name in self._order]

@@ -35,14 +35,14 @@ class Trust:
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     kind: str
     content: str
 
 
 class _Accepted(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     digest: str
     when: datetime

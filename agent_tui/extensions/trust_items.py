@@ -12,7 +12,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from agent_tui.extensions.front_matter import Unreadable, read_document
 from agent_tui.extensions.trust_content import MAX_KEPT_BYTES, NAMES, Content
 
-_TABLE: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+_TABLE: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue], config={"defer_build": True})
 _DYNAMIC = re.compile(r"!`([^`]+)`|^!\s*(\S.*)$", re.MULTILINE)
 _TIGHTENS = ("permissions.deny", "permissions.ask")
 MAX_DETAIL_CHARS = 2_000

@@ -1,6 +1,5 @@
 """Turns what a server or the network answered instead of a reply into one clear error; shared by all providers."""
 
-import email.utils
 import re
 import ssl
 import time
@@ -239,8 +238,10 @@ def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
         value = lower.get(name, "").strip()
         if re.fullmatch(r"\d+(?:\.\d+)?", value):
             return float(value) * factor
+    from email.utils import parsedate_to_datetime  # 5 ms of CPU and 0.4 MiB, with the first refusal
+
     try:
-        when = email.utils.parsedate_to_datetime(lower.get("retry-after", ""))
+        when = parsedate_to_datetime(lower.get("retry-after", ""))
     except ValueError:
         return None
     return max(0.0, when.timestamp() - now)

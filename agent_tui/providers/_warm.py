@@ -4,6 +4,8 @@ import gc
 import importlib
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 
 _TRANSPORT = ("httpcore2", "anyio._backends._asyncio")
 """What both SDKs import with their first client and first request: modules that a turn would wait for."""
@@ -12,24 +14,31 @@ _IMPORT_THRESHOLD = (20_000, 50, 100)
 
 
 def load_sdk(name: str) -> None:
-    """Import `name` (anthropic or openai); does nothing when it is loaded. May run in any thread.
-
-    The garbage collector's threshold is raised for the import: with the default one its oldest generation is
-    collected again and again, and keys wait up to 100 ms instead of 20 (measured: 3,500 modules, 0.9 s of CPU).
-    """
+    """Import `name` (anthropic or openai); does nothing when it is loaded. May run in any thread."""
     if name in sys.modules:
         importlib.import_module(name)  # waits when another thread is in the middle of it
         return
+    with calmly():
+        importlib.import_module(name)
+        for module in _TRANSPORT:
+            importlib.import_module(module)
+        gc.freeze()  # what was imported stays; looked through with the first young objects it takes up to 100 ms
+
+
+@contextmanager
+def calmly() -> Generator[None]:
+    """Let what is imported here hold up no key that is typed meanwhile.
+
+    The garbage collector's threshold is raised: with the default one its oldest generation is collected again and
+    again, and keys wait up to 100 ms instead of 20 (measured: 3,500 modules of an SDK, 0.9 s of CPU).
+    """
     threshold, switch = gc.get_threshold(), sys.getswitchinterval()
     in_background = threading.current_thread() is not threading.main_thread()
     gc.set_threshold(*_IMPORT_THRESHOLD)
     if in_background:
         sys.setswitchinterval(_IMPORT_SWITCH_S)
     try:
-        importlib.import_module(name)
-        for module in _TRANSPORT:
-            importlib.import_module(module)
-        gc.freeze()  # what was imported stays; looked through with the first young objects it takes up to 100 ms
+        yield
     finally:
         gc.set_threshold(*threshold)
         if in_background:

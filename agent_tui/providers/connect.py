@@ -1,7 +1,7 @@
 """Chooses a provider and model by what the person named and which keys there are, and makes it."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -9,12 +9,10 @@ from typing import Literal
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AuthError, UsageError
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.providers._warm import load_sdk
+from agent_tui.providers._warm import calmly, load_sdk
 from agent_tui.providers.base import Provider
 from agent_tui.providers.keys import Key, advice, find_key, stored_names
-from agent_tui.providers.models import ModelTable, load_table
-from agent_tui.providers.offline import MODEL as OFFLINE_MODEL
-from agent_tui.providers.offline import OfflineProvider
+from agent_tui.providers.models import OFFLINE_MODEL, ModelTable, load_table
 from agent_tui.providers.profiles import PROFILES, Profile, normal_base_url, profile_for
 from agent_tui.providers.retry import RetryingProvider, RetryPolicy
 
@@ -158,6 +156,8 @@ def _named(spec: ProviderSpec, choice: Choice, name: str) -> ProviderSpec:
 
 def _make(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mapping[str, str]) -> Provider:
     if choice.provider == "offline":
+        from agent_tui.providers.offline import OfflineProvider  # 10 ms of CPU, only when chosen
+
         return OfflineProvider(pace_s=spec.pace_s)
     make = _anthropic if choice.provider in ANTHROPIC_PLATFORMS else _openai
     return make(spec, choice, table, env)
@@ -256,12 +256,17 @@ def _is_loopback(base_url: str) -> bool:
     return base_url.split("://", 1)[-1].startswith(("127.", "localhost", "[::1]"))
 
 
-def warm_up(provider: str) -> None:
-    """Import the SDK a provider needs, about a second of CPU; call it in a thread. Others than these need none."""
-    if provider in ANTHROPIC_PLATFORMS:
-        load_sdk("anthropic")
-    elif provider in PROFILES:
-        load_sdk("openai")
+def warm_up(provider: str, *, first: Callable[[], None] = lambda: None) -> None:
+    """Import the SDK a provider needs, about a second of CPU, and do `first` before; call it in a thread.
+
+    Others than these need none.
+    """
+    with calmly():
+        first()
+        if provider in ANTHROPIC_PLATFORMS:
+            load_sdk("anthropic")
+        elif provider in PROFILES:
+            load_sdk("openai")
 
 
 def with_model(spec: ProviderSpec, model: str) -> ProviderSpec:

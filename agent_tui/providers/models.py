@@ -5,7 +5,8 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
-from importlib import resources
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,6 +20,9 @@ Thinking = Literal["none", "adaptive", "budget", "effort"]
 """How a model is told to think: not at all, by itself (with an effort), with a token budget, by effort only."""
 
 Api = Literal["messages", "chat", "responses"]
+
+OFFLINE_MODEL = "offline"
+"""The built-in model that needs no key."""
 
 
 class LongPrompt(BaseModel):
@@ -110,11 +114,16 @@ def load_table(overrides: Mapping[str, JsonObject] | None = None) -> ModelTable:
     unless it names one.
     Raises AgentTuiError for a field that does not exist or has a wrong value.
     """
-    text = resources.files("agent_tui.providers").joinpath("models.toml").read_text(encoding="utf-8")
-    rows = [ModelRow.model_validate(row) for row in tomllib.loads(text)["models"]]
+    rows = list(_bundled_rows())
     for name, fields in (overrides or {}).items():
         rows = _overridden(rows, name, fields)
     return ModelTable(tuple(rows))
+
+
+@cache
+def _bundled_rows() -> tuple[ModelRow, ...]:
+    text = Path(__file__).with_name("models.toml").read_text(encoding="utf-8")
+    return tuple(ModelRow.model_validate(row) for row in tomllib.loads(text)["models"])
 
 
 def _overridden(rows: list[ModelRow], name: str, fields: JsonObject) -> list[ModelRow]:

@@ -27,8 +27,7 @@ from agent_tui.providers.base import (
     ThinkingPiece,
     ToolCallPiece,
 )
-
-MODEL = "offline"
+from agent_tui.providers.models import OFFLINE_MODEL
 
 
 class OfflineProvider:
@@ -43,10 +42,10 @@ class OfflineProvider:
         self._pace_s = pace_s
         self._clock = clock
         self.name = "offline"
-        self.model = MODEL
+        self.model = OFFLINE_MODEL
         self.context_tokens = 0
         self.info = ModelInfo(
-            name=MODEL,
+            name=OFFLINE_MODEL,
             input_usd_per_mtok=0.0,
             output_usd_per_mtok=0.0,
             cache_read_usd_per_mtok=0.0,
@@ -61,7 +60,7 @@ class OfflineProvider:
 
     async def models(self) -> Sequence[str]:
         """List the one model there is."""
-        return [MODEL]
+        return [OFFLINE_MODEL]
 
     async def aclose(self) -> None:
         """Do nothing: there is no connection."""

@@ -62,7 +62,7 @@ async def assemble(
     Raises AgentTuiError.
     """
     with_person = with_screen if with_person is None else with_person
-    ground = await asyncio.to_thread(make_ground, options, workspace)
+    ground = await asyncio.to_thread(make_ground, options, workspace, late_tools=with_screen)
     async with AsyncExitStack() as held:  # given back when the start fails
         held.push_async_callback(asyncio.to_thread, ground.close)
         core = await _assembled(
@@ -171,7 +171,9 @@ async def _assembled(
         sandbox=ground.sandbox,
         granted=ground.granted,
         history=HistoryFile(ground.paths.history, redact=redactor, project=str(workspace)),
-        warm_up=lambda: threading.Thread(target=load_ahead, args=(choice.provider,), daemon=True).start(),
+        warm_up=lambda: threading.Thread(
+            target=load_ahead, args=(choice.provider, ground.tools.load_late), daemon=True
+        ).start(),
         notices=[*hints, *unconnected, *ground.notices, *faults, *opening, *news],
         look_around=local_servers if keyless and with_screen else None,
         persistent=not options.ephemeral,

@@ -15,6 +15,7 @@ from agent_tui.config.paths import MANAGED_CONFIG, SOURCES, Paths, user_paths
 from agent_tui.config.settings import Settings
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.bundled import tools_dir
+from agent_tui.extensions.late import LateTools
 from agent_tui.extensions.loader import load_tools
 from agent_tui.extensions.plugged.host import ExtensionHost
 from agent_tui.extensions.sources import ToolFileSource
@@ -122,18 +123,19 @@ _UNTRUSTED_CHANGED = (
 
 
 def load_sources(
-    loaded: Loaded, workspace: Path, *, trusted: bool, code: bool = True
+    loaded: Loaded, workspace: Path, *, trusted: bool, code: bool = True, late: bool = False
 ) -> tuple[CompositeSource, list[str]]:
     """Load the bundled tools, with `code` the user's and a trusted project's; give a sentence for each that failed.
 
-    Raises ToolLoadError when a bundled tool fails: the installation is broken then.
+    With `late` the bundled ones are loaded when the first is needed. Raises ToolLoadError when one of them fails:
+    the installation is broken then.
     """
-    bundled = load_tools(tools_dir(), source="bundled")
-    if bundled.failures:
-        raise bundled.failures[0]
+    bundled = LateTools(tools_dir())
+    if not late:
+        bundled.get_ready()
     wanted = loaded.settings.tools
     tools = CompositeSource(override=wanted.override)
-    tools.add("bundled", ToolFileSource(bundled.tools, "bundled"))
+    tools.add("bundled", bundled, late=bundled)
     notices: list[str] = []
     folders = [("user", user_paths().user_tools)] + (
         [("project", workspace / PROJECT_TOOLS)] if trusted else []
@@ -149,7 +151,7 @@ def load_sources(
 
 def chosen_tools(tools: CompositeSource, inputs: Inputs) -> CompositeSource:
     """Limit the tools to those the flags leave. Raises UsageError for a name that no tool has."""
-    names = [spec.name for spec in tools.specs()]
+    names = tools.names()
     for name in inputs.tools or ():
         if name.lower() not in names:
             raise UsageError(f"--tools: no tool named {name!r}{did_you_mean(name, names)}")
@@ -205,8 +207,8 @@ def _analyse_in(project: Path, home: Path) -> Analyse:
     return analyse
 
 
-def make_ground(options: RunOptions, workspace: Path) -> Ground:
-    """Read settings, load tools, begin to look for a sandbox."""
+def make_ground(options: RunOptions, workspace: Path, *, late_tools: bool = False) -> Ground:
+    """Read settings, load tools (with `late_tools` the bundled ones later), begin to look for a sandbox."""
     paths = user_paths()
     store = TrustStore(paths.state)
     verdict = store.verdict(workspace)
@@ -214,7 +216,9 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
     trusted = accepted or verdict.trusted
     loaded = loaded_settings(options, workspace, trusted=trusted)
     inputs = read_inputs(options, workspace)
-    tools, notices = load_sources(loaded, workspace, trusted=trusted, code=options.counted.code)
+    tools, notices = load_sources(
+        loaded, workspace, trusted=trusted, code=options.counted.code, late=late_tools
+    )
     extensions, faults_of_extensions = load_extensions(loaded.settings, paths, workspace, trusted=trusted)
     notices += faults_of_extensions + [text for _, text in extensions.publish(tools)]
     tools = chosen_tools(tools, inputs)
@@ -232,7 +236,7 @@ def make_ground(options: RunOptions, workspace: Path) -> Ground:
         options.counted,
         workspace,
         agent=options.agent,
-        tools=[spec.name for spec in tools.specs()],
+        tools=tools.names(),
         trusted=trusted,
         project_counts=hold.holds_now,
     )

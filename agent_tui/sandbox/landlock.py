@@ -1,6 +1,5 @@
 """The weak backend on Linux: Landlock limits writes, seccomp limits system calls; nothing is hidden."""
 
-import ctypes
 import json
 import os
 import sys
@@ -31,6 +30,8 @@ def landlock_abi() -> int:
     """Give the kernel's Landlock version, 0 when there is none."""
     if sys.platform != "linux":
         return 0
+    import ctypes  # 0.3 MiB, where bubblewrap is refused
+
     libc = ctypes.CDLL(None, use_errno=True)
     return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, 1)))
 

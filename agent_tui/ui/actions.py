@@ -19,19 +19,7 @@ from agent_tui.ui.own_commands import OwnCommandDesk
 from agent_tui.ui.paging import OldTexts, Replies
 from agent_tui.ui.picture import picture_of
 from agent_tui.ui.plugged import ExtensionDesk
-from agent_tui.ui.screens.changes import ChangesScreen
-from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.dialog import Dialog
-from agent_tui.ui.screens.help import Help
-from agent_tui.ui.screens.mcp.changed import ChangedScreen
-from agent_tui.ui.screens.mcp.panel import ServersScreen
-from agent_tui.ui.screens.mcp.sign_in import SignInScreen
-from agent_tui.ui.screens.picker import Choice, Picker
-from agent_tui.ui.screens.rules import RulesScreen
-from agent_tui.ui.screens.secret import SecretScreen
-from agent_tui.ui.screens.trust import TrustScreen, trust_text
-from agent_tui.ui.screens.viewer import Viewer
-from agent_tui.ui.settings_open import apply_setting, settings_screen
 from agent_tui.ui.shell_lines import ShellLines
 from agent_tui.ui.unsent import offer_unsent
 
@@ -46,6 +34,7 @@ if TYPE_CHECKING:
     from agent_tui.ui.house import TrustView
     from agent_tui.ui.keymap import Keymap
     from agent_tui.ui.presets import Preset
+    from agent_tui.ui.screens.picker import Choice
     from agent_tui.ui.series import Series
     from agent_tui.ui.servers import ChangedView
     from agent_tui.ui.talk import DraftView
@@ -56,7 +45,10 @@ _LEAVING = ("exit", "quit", ":q")
 
 
 class AppActions:
-    """Implements CommandHost on top of the app; what keys do is `KeyActions`, the lists are `Pickers`."""
+    """Implements CommandHost on top of the app; what keys do is `KeyActions`, the lists are `Pickers`.
+
+    A dialog is imported when it is opened, or ahead once the person begins to type: 20 ms of CPU for all.
+    """
 
     def __init__(self, app: AgentApp) -> None:
         self._app = app
@@ -121,15 +113,21 @@ class AppActions:
         self, title: str, message: str, *, yes: str = "Yes", no: str = "No", danger: bool = False
     ) -> bool:
         """Ask yes or no."""
+        from agent_tui.ui.screens.confirm import Confirm
+
         screen = Confirm(self._app.keys, title, message, yes=yes, no=no, danger=danger)
         return bool(await self.ask_screen(screen))
 
     async def pick(self, title: str, choices: Sequence[Choice], *, empty: str = "") -> str | None:
         """Let the person choose one."""
+        from agent_tui.ui.screens.picker import Picker
+
         return await self.ask_screen(Picker(self._app.keys, title, choices, empty=empty))
 
     async def view(self, block: ReplayBlock) -> None:
         """Show a block over the whole screen."""
+        from agent_tui.ui.screens.viewer import Viewer
+
         await self.ask_screen(Viewer(self._app.keys, block, self._app.palette))
 
     async def show_changes(self, scope: Scope) -> None:
@@ -139,6 +137,8 @@ class AppActions:
         if not first.changes:
             self.notice("info", first.nothing)
             return
+        from agent_tui.ui.screens.changes import ChangesScreen
+
         words = await self.ask_screen(ChangesScreen(self._app.keys, changes, scope, first))
         if words:
             self._app.driver.send(words)
@@ -149,32 +149,46 @@ class AppActions:
 
     async def ask_trust(self, view: TrustView) -> bool:
         """Show what a project would run and ask whether it may."""
+        from agent_tui.ui.screens.trust import TrustScreen
+
         return bool(await self.ask_screen(TrustScreen(self._app.keys, view, self._app.palette)))
 
     def show_trusted(self, view: TrustView) -> None:
         """Show what a trusted project runs."""
+        from agent_tui.ui.screens.trust import trust_text
+
         self.notice("info", f"You trust this project's configuration. It brings:\n{trust_text(view.lines)}")
 
     async def show_servers(self) -> None:
         """Open the panel of MCP servers."""
+        from agent_tui.ui.screens.mcp.panel import ServersScreen
+
         await self.ask_screen(ServersScreen(self._app.keys, self.backend.mcp, self._app.palette))
 
     async def sign_in(self, name: str) -> None:
         """Sign in to an MCP server."""
+        from agent_tui.ui.screens.mcp.sign_in import SignInScreen
+
         if said := await self.ask_screen(SignInScreen(self._app.keys, self.backend.mcp, name)):
             self.notice("info", said)
 
     async def ask_changed(self, name: str, changed: Sequence[ChangedView]) -> bool:
         """Ask whether changed tools of an MCP server count."""
+        from agent_tui.ui.screens.mcp.changed import ChangedScreen
+
         screen = ChangedScreen(self._app.keys, name, changed, self._app.palette)
         return bool(await self.ask_screen(screen))
 
     async def show_settings(self, page: str) -> None:
         """Open the settings screen."""
+        from agent_tui.ui.settings_open import settings_screen
+
         await self.ask_screen(settings_screen(self._app, self.backend.house.settings, page))
 
     async def setting_changed(self, key: str) -> None:
         """Let a setting count now where it can."""
+        from agent_tui.ui.settings_open import apply_setting
+
         view = await self.backend.house.settings.look()
         for setting in view.settings:
             if setting.key == key:
@@ -195,6 +209,8 @@ class AppActions:
 
     async def ask_secret(self, title: str, message: str) -> str | None:
         """Ask for a line that is not shown."""
+        from agent_tui.ui.screens.secret import SecretScreen
+
         return await self.ask_screen(SecretScreen(self._app.keys, title, message))
 
     @property
@@ -384,6 +400,8 @@ class AppActions:
 
     def show_rules(self) -> None:
         """Open the rules."""
+        from agent_tui.ui.screens.rules import RulesScreen
+
         backend = self.backend
         self._app.push_screen(
             RulesScreen(self._app.keys, backend.rules, backend.remove_rule, backend.rulings)
@@ -391,6 +409,8 @@ class AppActions:
 
     def show_help(self, topic: str) -> None:
         """Open the help sheet."""
+        from agent_tui.ui.screens.help import Help
+
         self._app.push_screen(Help(self._app.keys, self._app.registry, topic=topic))
 
     def search(self, text: str) -> None:
@@ -458,6 +478,8 @@ class AppActions:
         if block is None:
             self.notice("warning", "The whole output was not kept.")
             return
+        from agent_tui.ui.screens.viewer import Viewer
+
         self._app.push_screen(Viewer(self._app.keys, block, self._app.palette))
 
     def edit_file(self, path: Path) -> bool:

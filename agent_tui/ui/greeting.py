@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tui.ui.pickers import Pickers
-from agent_tui.ui.screens.help import Help
-from agent_tui.ui.screens.welcome import Welcome
-
 if TYPE_CHECKING:
     from agent_tui.ui.actions import AppActions
     from agent_tui.ui.app import AgentApp
@@ -19,6 +15,10 @@ async def greet(app: AgentApp, actions: AppActions) -> None:
     """Show the welcome until the person begins; nothing when they have begun already."""
     if not app.settings.first_run or app.prompt.text or actions.busy or app.in_dialog:
         return
+    from agent_tui.ui.pickers import Pickers
+    from agent_tui.ui.screens.help import Help
+    from agent_tui.ui.screens.welcome import Welcome  # 4 ms of CPU together, at the first start only
+
     app.settings.remember(WELCOMED, "yes")
     pickers = Pickers(app, actions)
     wish = None

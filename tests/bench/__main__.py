@@ -1,5 +1,7 @@
+import compileall
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from tests.bench.cases import CASES, LONG_CASES, Figure
 from tests.bench.checkpoints import checkpoints
@@ -29,6 +31,8 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no benchmark named {unknown[0]!r}; there are: {', '.join(ALL)}", file=sys.stderr)
         return 2
+    for folder in ("agent_tui", "tools", "tests"):  # as an installer does: it is no part of a start
+        compileall.compile_dir(Path(folder), quiet=1)
     print(f"{'figure':58} {'value':>34}  {'goal':16}")
     for name in names or [name for name in ALL if name not in LONG_CASES]:
         for figure in ALL[name]():

@@ -63,8 +63,7 @@ def untouched(runs: int = 3) -> Iterator[Figure]:
         for _ in range(runs):
             with program(server.url) as child:
                 child.until_shown(READY)
-                child.quiet(2.0, at_most=10.0)
-                cpu.append(child.cpu_s())
+                cpu.append(_at_rest(child))
                 rss.append(child.rss_mib())
     yield at_most("a start without typing: CPU until it is idle", min(cpu), 0.5, "s", 2)
     yield at_most("RSS at start, SDK not loaded", min(rss), 60.0, "MiB")
@@ -74,8 +73,8 @@ def loading(keys: int = 75) -> Iterator[Figure]:
     """Keys while the SDK is imported in a thread, which the first one begins."""
     with Streams(lambda _: served(10)) as server, program(server.url) as child:
         child.until_shown(READY)
-        child.quiet(2.0, at_most=10.0)
-        before, cpu = child.rss_mib(), child.cpu_s()
+        cpu = _at_rest(child)
+        before = child.rss_mib()
         times = type_letters(child, keys, 0.02)
         spent = child.cpu_s() - cpu
         child.quiet(1.0, at_most=10.0)
@@ -124,14 +123,19 @@ def replies(turns: int = 10, count: int = 20_000) -> Iterator[Figure]:
 def _load_sdk(child: Child) -> None:
     """Write a prompt and wait until what it made the program load is there."""
     child.until_shown(READY)
-    child.quiet(1.0, at_most=10.0)
+    _at_rest(child)
     child.write(b"go")
+    _at_rest(child)
+
+
+def _at_rest(child: Child) -> float:
+    """Wait until the program computes no more, however slow the machine; gives the seconds of CPU spent so far."""
     before = child.cpu_s()
     while True:
-        child.quiet(0.5, at_most=0.5)
+        child.quiet(1.0, at_most=1.0)
         now = child.cpu_s()
-        if now - before < 0.02:
-            return
+        if now - before < 0.01:
+            return now
         before = now
 
 

@@ -61,7 +61,7 @@ class FoundHooks:
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     command: Annotated[str, Field(min_length=1)]
     matcher: str = ""

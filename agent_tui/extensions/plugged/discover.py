@@ -1,6 +1,8 @@
 """Finds the extensions there are: files of the person, installed packages, files of a trusted project."""
 
-import importlib.metadata
+import contextlib
+import os
+import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,6 +88,29 @@ def _code_of(stem: str, path: Path, origin: Origin) -> Callable[[], object]:
 
 
 def _packages() -> Iterator[Found]:
-    for entry in importlib.metadata.entry_points(group=GROUP):
+    if not _is_named():
+        return
+    from importlib.metadata import entry_points  # 15 ms of CPU and 2 MiB, with the first package
+
+    for entry in entry_points(group=GROUP):
         package = entry.dist.name if entry.dist is not None else entry.value
         yield Found(entry.name, "package", f"the package {package}", find=entry.load)
+
+
+def _is_named() -> bool:
+    """Tell whether an installed package may have an extension, by the bare text of its `entry_points.txt`."""
+    for place in dict.fromkeys(sys.path):
+        if os.path.isfile(place):
+            return True  # an archive: only its importer can look inside
+        with contextlib.suppress(OSError):
+            for name in os.listdir(place or "."):
+                if name.endswith((".dist-info", ".egg-info")) and _names_group(Path(place, name)):
+                    return True
+    return False
+
+
+def _names_group(info: Path) -> bool:
+    try:
+        return GROUP.encode() in (info / "entry_points.txt").read_bytes()
+    except OSError:
+        return False

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from agent_tui.ui.backend import ModeName, StatusView, ToolView
-from agent_tui.ui.house import Listing
-from agent_tui.ui.talk import ShareView
+if TYPE_CHECKING:  # 14 ms of CPU before the first paint, with the other types of what the core gives
+    from agent_tui.ui.backend import ModeName, StatusView, ToolView
+    from agent_tui.ui.house import Listing
+    from agent_tui.ui.talk import ShareView
 
 _BAR_CELLS = 30
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
 
@@ -15,9 +15,11 @@ from agent_tui.ui.commands.registry import Command, CommandHost, Registry
 from agent_tui.ui.files import FileIndex
 from agent_tui.ui.look import matched, spans
 from agent_tui.ui.render.safe import clean_line
-from agent_tui.ui.servers import ResourceView
 from agent_tui.ui.widgets.prompt import Prompt
 from agent_tui.ui.widgets.rows import Rows
+
+if TYPE_CHECKING:
+    from agent_tui.ui.servers import ResourceView
 
 Kind = Literal["command", "argument", "file"]
 

@@ -5,7 +5,7 @@ import pytest
 
 from agent_tui.config.paths import user_paths
 from agent_tui.config.settings import ExtensionSettings, Settings
-from agent_tui.extensions.plugged.discover import Places, find_extensions
+from agent_tui.extensions.plugged.discover import Places, _is_named, find_extensions
 from agent_tui.extensions.plugged.plug import Pace
 from agent_tui.extensions.trust import TrustStore
 from agent_tui.run.extensions import found_extensions
@@ -196,3 +196,31 @@ async def test_what_the_project_brought_goes_when_it_is_not_trusted_any_more(
 
         assert [spec.name for spec in world.tools.specs()] == ["mine"]
         assert world.host.names() == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("[console_scripts]\nother = other:main\n", False),
+        ("[console_scripts]\nother = other:main\n\n[agent_tui.extensions]\nother = other\n", True),
+    ],
+)
+def test_packages_metadata_is_read_only_where_a_package_names_our_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_named: bool
+) -> None:
+    info = tmp_path / "site" / "other-1.0.dist-info"
+    info.mkdir(parents=True)
+    (tmp_path / "site" / "without-1.0.dist-info").mkdir()
+    (info / "entry_points.txt").write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "gone"), str(tmp_path / "site")])
+
+    assert _is_named() == is_named
+
+
+def test_packages_metadata_is_read_where_an_archive_is_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "all.zip").write_bytes(b"")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "all.zip")])
+
+    assert _is_named()
