@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_tui.executor.registry import CompositeSource
-from agent_tui.extensions.mcp.config import OAuthClient, ServerSpec
+from agent_tui.extensions.mcp.config import read_source
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.extensions.mcp.sign_in import Visit
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.context import Question
 from agent_tui.toolkit.testing import make_context
-from tests.support.oauth_server import browse
+from tests.support.oauth_server import browse, fetch
 
 METADATA_URL = "https://conformance-test.local/client-metadata.json"
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
@@ -42,14 +42,35 @@ def lend_browser(folder: Path) -> None:
     os.environ |= {"PATH": f"{folder}:{os.environ['PATH']}", "DISPLAY": ":7"}
 
 
+async def told_issuer(url: str) -> str:
+    """Look up what the person who sets the server up was told: the authorization server the credentials belong to."""
+    origin = url.removesuffix("/mcp")
+    _, _, body = await fetch(f"{origin}/.well-known/oauth-protected-resource/mcp")
+    return str(json.loads(body)["authorization_servers"][0])
+
+
+async def settings(url: str) -> dict[str, object]:
+    """Write the suite's credentials down as a person does; secrets are variables."""
+    known: dict[str, str] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    os.environ |= {name.upper(): value for name, value in known.items()}
+    oauth: dict[str, object] = {"client_metadata_url": METADATA_URL}
+    if "client_id" in known:
+        oauth["client_id"] = known["client_id"]
+    if "client_secret" in known:
+        oauth["client_secret"] = "${CLIENT_SECRET}"
+    if "private_key_pem" in known:
+        oauth["private_key"] = "${PRIVATE_KEY_PEM}"
+    if "client-credentials" in os.environ["MCP_CONFORMANCE_SCENARIO"]:
+        oauth |= {"grant": "client_credentials", "issuer": await told_issuer(url)}
+    if "idp_id_token" in known:
+        idp = {"token_endpoint": known["idp_token_endpoint"], "client_id": known["idp_client_id"]}
+        oauth |= {"grant": "enterprise_managed", "issuer": await told_issuer(url)}
+        oauth["idp"] = {**idp, "id_token": "${IDP_ID_TOKEN}"}
+    return {"mcpServers": {"suite": {"url": url, "oauth": oauth}}}
+
+
 async def run(url: str, folder: Path) -> int:
-    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    oauth = OAuthClient(
-        client_id=context.get("client_id", ""),
-        client_secret=context.get("client_secret", ""),
-        client_metadata_url=METADATA_URL,
-    )
-    spec = ServerSpec(name="suite", origin="user", file="", transport="http", url=url, oauth=oauth)
+    (spec,) = read_source(json.dumps(await settings(url)), origin="flag", environ=os.environ)
     desk = Desk(roots=(folder,), ask=lambda: answer, interactive=True)
     servers, tools = Servers([spec], desk=desk, state_dir=folder / "state"), CompositeSource()
     servers.start()

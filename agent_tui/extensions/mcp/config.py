@@ -13,22 +13,14 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agent_tui.extensions.mcp.oauth_config import OAuthClient, OAuthEntry, read_oauth
+
 MAX_FILE_BYTES = 1 << 20
 MAX_SERVERS = 100
 START_S = 30.0
 CALL_S = 60.0
 PROJECT_FILE = ".mcp.json"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-
-
-@dataclass(frozen=True)
-class OAuthClient:
-    """How this program is known to a server's sign-in, where it cannot register itself. All may be ""."""
-
-    client_id: str = ""
-    client_secret: str = field(default="", repr=False)
-    client_metadata_url: str = ""
-    redirect_port: int = 0
 
 
 Origin = Literal["flag", "user", "project"]
@@ -63,8 +55,8 @@ class ServerSpec:
 
     @property
     def signs_in(self) -> bool:
-        """Whether a person may sign in: it is asked over HTTP and no key of its own is configured for it."""
-        return bool(self.url) and not any(name.casefold() == "authorization" for name in self.headers)
+        """Whether a person may sign in: it is asked over HTTP and nothing of its own is configured for it."""
+        return bool(self.url) and not _holds_key(self.headers) and self.oauth.grant == "authorization_code"
 
     @property
     def target(self) -> str:
@@ -79,17 +71,6 @@ class ServerSpec:
         """A hash of what is started or asked: another program under the same name is another server."""
         words = json.dumps([self.transport, self.command, self.args, self.cwd, self.url])
         return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-class _OAuth(BaseModel):
-    """How people write down what a server's sign-in knows this program as."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    client_id: str = ""
-    client_secret: str = ""
-    client_metadata_url: str = ""
-    redirect_port: int = Field(default=0, ge=0, le=65_535)
 
 
 class _Entry(BaseModel):
@@ -111,7 +92,7 @@ class _Entry(BaseModel):
     disabled: bool = False
     tools: tuple[str, ...] | None = None
     disabled_tools: tuple[str, ...] = ()
-    oauth: _OAuth = _OAuth()
+    oauth: OAuthEntry = OAuthEntry()
 
 
 _TRANSPORTS: Mapping[str, Transport] = {
@@ -262,20 +243,17 @@ def _spec(name: str, entry: object, origin: Origin, file: str, environ: Mapping[
     broken = ServerSpec(name=name, origin=origin, file=file)
     if not name.strip() or len(name) > 200:
         return _with_problem(broken, "the name is empty or too long")
+    expand = _Expander(environ)
     try:
         plain = _Entry.model_validate(entry)
-        expand = _Expander(environ)
         spec = _expanded(broken, plain, expand)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         return _with_problem(broken, f"{where}: {first['msg']}")
     except ValueError as error:
-        return _with_problem(broken, str(error))
-    if expand.missing:
-        names = ", ".join(sorted(expand.missing))
-        return _with_problem(spec, f"the environment variable {names} is not set")
-    return spec
+        return _with_problem(broken, expand.problem or str(error))
+    return _with_problem(spec, expand.problem) if expand.problem else spec
 
 
 def _with_problem(spec: ServerSpec, problem: str) -> ServerSpec:
@@ -300,6 +278,10 @@ def _expanded(base: ServerSpec, entry: _Entry, expand: "_Expander") -> ServerSpe
     url = expand(entry.url.strip())
     if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
         raise ValueError("the url must begin with http:// or https://")
+    headers = {key: expand(value) for key, value in entry.headers.items()}
+    oauth = read_oauth(entry.oauth, expand)
+    if oauth.grant != "authorization_code" and (not url or _holds_key(headers)):
+        raise ValueError(f"oauth.grant {oauth.grant!r} is for a url without an Authorization header")
     return ServerSpec(
         name=base.name,
         origin=base.origin,
@@ -310,19 +292,18 @@ def _expanded(base: ServerSpec, entry: _Entry, expand: "_Expander") -> ServerSpe
         env={key: expand(str(value)) for key, value in entry.env.items()},
         cwd=expand(entry.cwd),
         url=url,
-        headers={key: expand(value) for key, value in entry.headers.items()},
+        headers=headers,
         start_s=entry.startup_timeout_s,
         call_s=entry.timeout_s,
         enabled=entry.enabled and not entry.disabled,
         tools=entry.tools,
         without=entry.disabled_tools,
-        oauth=OAuthClient(
-            client_id=expand(entry.oauth.client_id),
-            client_secret=expand(entry.oauth.client_secret),
-            client_metadata_url=expand(entry.oauth.client_metadata_url),
-            redirect_port=entry.oauth.redirect_port,
-        ),
+        oauth=oauth,
     )
+
+
+def _holds_key(headers: Mapping[str, str]) -> bool:
+    return any(name.casefold() == "authorization" for name in headers)
 
 
 class _Expander:
@@ -331,6 +312,12 @@ class _Expander:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self.missing: set[str] = set()
+
+    @property
+    def problem(self) -> str:
+        """Say which variables there are not, "" when there are all."""
+        names = ", ".join(sorted(self.missing))
+        return f"the environment variable {names} is not set" if names else ""
 
     def __call__(self, text: str) -> str:
         return _VARIABLE.sub(self._value, text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import anyio.abc
+import httpx2
 import mcp_types as types
 from mcp.client import ClientSession
 from mcp.client.auth import OAuthFlowError
@@ -18,11 +19,12 @@ from pydantic import JsonValue, ValidationError
 
 from agent_tui import __version__
 from agent_tui.extensions.log import ServerLog
+from agent_tui.extensions.mcp.aside import ASIDE
 from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault, leaves
 from agent_tui.extensions.mcp.host import Host
 from agent_tui.extensions.mcp.http import FALLS_BACK, HttpServer
-from agent_tui.extensions.mcp.sign_in import ASIDE, SignIn, needs_login, sign_in_fault
+from agent_tui.extensions.mcp.sign_in import needs_login, sign_in_fault
 from agent_tui.extensions.mcp.stdio import ReadStream, StdioServer, WriteStream
 from agent_tui.extensions.plain import one_line
 from agent_tui.protocol.data import JsonObject
@@ -177,7 +179,7 @@ async def reach(
     *,
     host: Host,
     log: ServerLog,
-    auth: SignIn | None,
+    auth: httpx2.Auth | None,
     interactive: bool,
     on_closed: Callable[[], None],
     live: Callable[[Connection], Awaitable[None]],
@@ -249,10 +251,12 @@ def fault(error: Exception, spec: ServerSpec, way: Way) -> ServerFault:
     if isinstance(error, ServerFault):
         return error
     if isinstance(error, OAuthFlowError):
-        return sign_in_fault(error)
+        return sign_in_fault(error, by_person=spec.signs_in)
     status = way.status if isinstance(way, HttpServer) else 0
     if status == 401 and spec.signs_in:
         return needs_login(spec)
+    if status in (401, 403) and spec.oauth.grant != "authorization_code":
+        return ServerFault(f"HTTP {status}: it did not take the token", lasting=True, status=status)
     if status in (401, 403):
         return ServerFault(
             f"HTTP {status}: it wants to know who asks; set its headers", lasting=True, status=status
@@ -269,7 +273,7 @@ def fault(error: Exception, spec: ServerSpec, way: Way) -> ServerFault:
     return ServerFault(words)
 
 
-def way_to(spec: ServerSpec, host: Host, log: ServerLog, auth: SignIn | None = None) -> Way:
+def way_to(spec: ServerSpec, host: Host, log: ServerLog, auth: httpx2.Auth | None = None) -> Way:
     """Choose the transport."""
     if spec.transport == "stdio":
         return StdioServer(spec, host.desk.roots[0], log)

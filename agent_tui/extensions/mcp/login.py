@@ -12,7 +12,8 @@ from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.host import Host
 from agent_tui.extensions.mcp.loopback import Receiver
-from agent_tui.extensions.mcp.sign_in import BASIC, Drawer, SignIn, Visit, known_port, redirect_uri
+from agent_tui.extensions.mcp.oauth_client import BASIC
+from agent_tui.extensions.mcp.sign_in import Drawer, SignIn, Visit, known_port, redirect_uri
 from agent_tui.extensions.mcp.tokens import Kept, TokenBox, token_key
 from agent_tui.protocol.data import JsonObject
 
@@ -26,6 +27,8 @@ async def log_in(
     """Sign in and keep the tokens; tell whether the server asked for it at all. Raises ServerFault and OSError."""
     if not spec.url:
         raise ServerFault("is a program on this machine; only servers over HTTP have a sign-in")
+    if spec.oauth.grant != "authorization_code":
+        raise ServerFault("signs in by what its settings hold; nobody needs to")
     if not spec.signs_in:
         raise ServerFault("has an Authorization header in its settings; take it out to sign in instead")
     key = token_key(spec)

@@ -21,7 +21,10 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError
 
 if TYPE_CHECKING:  # 0.4 s of CPU for the SDK: imported in a thread when the first server starts
+    import httpx2
+
     from agent_tui.extensions.mcp.connection import Connection, Listing, Progress
+    from agent_tui.extensions.mcp.host import Host
 
 State = Literal["waiting", "starting", "ready", "restarting", "failed", "needs login", "off"]
 
@@ -151,9 +154,7 @@ class Server:
         """Connect, with the sign-in that is kept, and serve. Raises ServerFault."""
         await asyncio.to_thread(import_module, "agent_tui.extensions.mcp.connection")  # 0.4 s of CPU
         from agent_tui.extensions.mcp.connection import reach
-        from agent_tui.extensions.mcp.consent import visitor
         from agent_tui.extensions.mcp.host import Host
-        from agent_tui.extensions.mcp.sign_in import kept_sign_in
 
         host = Host(
             server=self.spec.name,
@@ -168,11 +169,22 @@ class Server:
             spec,
             host=host,
             log=self.log,
-            auth=await kept_sign_in(spec, self._box, visitor(host)),
+            auth=await self._auth(spec, host),
             interactive=self._desk.interactive,
             on_closed=self._nudge.set,
             live=self._serve,
         )
+
+    async def _auth(self, spec: ServerSpec, host: "Host") -> "httpx2.Auth | None":
+        """Give the sign-in that the settings hold, else that which a person did. Raises ServerFault."""
+        if spec.oauth.grant == "authorization_code":
+            from agent_tui.extensions.mcp.consent import visitor
+            from agent_tui.extensions.mcp.sign_in import kept_sign_in
+
+            return await kept_sign_in(spec, self._box, visitor(host))
+        from agent_tui.extensions.mcp.credentials import standing_sign_in  # few have it
+
+        return await standing_sign_in(spec, self._desk.roots[0])
 
     def _with_last_words(self, fault: ServerFault) -> ServerFault:
         said = self.log.last("stderr")

@@ -3,14 +3,13 @@
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TypeVar, cast
 from urllib.parse import parse_qs, urlsplit
 
-import httpx2
-from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError, OAuthTokenError
+from mcp.client.auth import AuthorizationCodeResult, OAuthFlowError, OAuthTokenError
 from mcp.shared.auth import (
     OAuthClientInformationFull,
     OAuthClientMetadata,
@@ -20,21 +19,17 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
+from agent_tui.extensions.mcp.aside import check_private
 from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.extensions.mcp.loopback import HOST, PATH, Receiver, Returned, read_address
+from agent_tui.extensions.mcp.oauth_client import OAuthClientBase
 from agent_tui.extensions.mcp.tokens import Kept, TokenBox, token_key
 from agent_tui.extensions.plain import one_line
 from agent_tui.protocol.data import JsonObject
 
 M = TypeVar("M", bound=BaseModel)
 
-ASIDE = "agent_tui.aside"
-"""Marks a request that goes to the sign-in and not to the server itself."""
-
-BASIC, POST = "client_secret_basic", "client_secret_post"
-
-_ASIDE_S = 30.0
 _WORD = re.compile(r'"error"\s*:\s*"([A-Za-z0-9_.-]{1,60})"')
 _STATUS = re.compile(r"\((\d{3})\)")
 
@@ -100,7 +95,7 @@ class Drawer:
         await asyncio.to_thread(self.box.save, self.key, self.kept)
 
 
-class SignIn(OAuthClientProvider):
+class SignIn(OAuthClientBase):
     """The SDK's client for one server. It asks `visitor` when a page must be visited.
 
     `receiver` listens for the browser already; without one it is opened when it is needed.
@@ -128,10 +123,9 @@ class SignIn(OAuthClientProvider):
             callback_handler=self._come_back,
             client_metadata_url=spec.oauth.client_metadata_url or None,
         )
-        self._spec, self._drawer, self._visitor = spec, drawer, visitor
+        self.spec, self._drawer, self._visitor = spec, drawer, visitor
         self._port, self._receiver, self._lent = port, receiver, receiver is not None
         self._visit: Visit | None = None
-        self._answered = 0
         context = self.context
         drawer.describe = lambda: (context.oauth_metadata, context.protected_resource_metadata)
         context.token_expiry_time = drawer.kept.expires_at or None
@@ -141,64 +135,24 @@ class SignIn(OAuthClientProvider):
             context.protected_resource_metadata = resource
             context.auth_server_url = str(resource.authorization_servers[0])
 
-    async def async_auth_flow(
-        self, request: httpx2.Request
-    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Run the SDK's flow; its own requests are marked, have a time limit, and go over https or this machine."""
-        flow = super().async_auth_flow(request)
-        try:
-            outgoing = await anext(flow)
-            while True:
-                if outgoing is not request:
-                    self._check(str(outgoing.url))
-                    times = httpx2.Timeout(_ASIDE_S).as_dict()
-                    outgoing.extensions = {**outgoing.extensions, ASIDE: True, "timeout": times}
-                response = yield outgoing
-                if outgoing is request:
-                    self._answered = response.status_code
-                outgoing = await flow.asend(response)
-        except StopAsyncIteration:
-            return
-        finally:
-            await flow.aclose()
-
-    def _check(self, url: str) -> None:
-        """Refuse to send codes and tokens where others can read them. Raises ServerFault."""
-        where, own = urlsplit(url), urlsplit(self._spec.url)
-        if where.scheme == "https" or where.hostname in ("localhost", "127.0.0.1", "::1"):
-            return
-        if where.scheme == "http" and where.netloc == own.netloc:
-            return  # the person configured that server without encryption
-        shown = one_line(f"{where.scheme}://{where.hostname}", limit_chars=100)
-        raise ServerFault(f"its sign-in is not encrypted: {shown}", lasting=True, login=True)
-
     async def _go(self, url: str) -> None:
         """Bring the person to the page. Raises ServerFault when nobody can go there."""
-        self._check(url)
-        await self._choose_secret_method()
-        if self._answered == 401:
+        check_private(url, self.spec)
+        if self.answered == 401:
             await self._look_for_newer()
         self._visit = await self._visitor()
         if self._visit is None:
-            raise needs_login(self._spec)
+            raise needs_login(self.spec)
         if self._receiver is None:
             self._receiver = Receiver()
             try:
                 await self._receiver.listen(self._port)
             except OSError as error:
                 await self._give_back()
-                raise needs_login(self._spec) from error
+                raise needs_login(self.spec) from error
         self._receiver.state = parse_qs(urlsplit(url).query).get("state", [""])[0]
         with self._visit.waits():
             await self._visit.show(url)
-
-    async def _choose_secret_method(self) -> None:
-        """Send the secret of the settings the way the server takes it, now that it is known."""
-        client, known = self.context.client_info, self.context.oauth_metadata
-        takes = known.token_endpoint_auth_methods_supported if known else None
-        if self._spec.oauth.client_secret and client is not None and takes:
-            client.token_endpoint_auth_method = POST if POST in takes and BASIC not in takes else BASIC
-            await self._drawer.set_client_info(client)
 
     async def _look_for_newer(self) -> None:
         """Raise a ServerFault that lets the server start anew when tokens can be had without a person."""
@@ -270,13 +224,14 @@ def needs_login(spec: ServerSpec) -> ServerFault:
     )
 
 
-def sign_in_fault(error: OAuthFlowError) -> ServerFault:
+def sign_in_fault(error: OAuthFlowError, *, by_person: bool) -> ServerFault:
     """Say why a sign-in failed, without anything that may be a secret."""
-    words = str(error)
+    words, busy = str(error), False
     if isinstance(error, OAuthTokenError):
         word, status = _WORD.search(words), _STATUS.search(words)
         words = word[1] if word else f"HTTP {status[1]}" if status else "no token was given"
-    return ServerFault(f"the sign-in failed: {one_line(words)}", lasting=True, login=True)
+        busy = not by_person and status is not None and (status[1] == "429" or status[1] >= "500")
+    return ServerFault(f"the sign-in failed: {one_line(words)}", lasting=not busy, login=by_person)
 
 
 async def _take_pasted(receiver: Receiver, visit: Visit) -> None:
