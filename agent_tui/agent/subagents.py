@@ -18,6 +18,7 @@ from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.prepare import MakeContext
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.executor.rounds import Rounds
+from agent_tui.executor.strategy import ToolRoundExecutor
 from agent_tui.protocol.errors import AgentTuiError, ToolError
 from agent_tui.protocol.events import EventSink
 from agent_tui.protocol.journal import Journal
@@ -84,6 +85,7 @@ class Shared:
     questions: QuestionHooks | None = None
     skills: Sequence[tuple[str, str]] = ()
     guardrails: Sequence[Guardrail] = ()
+    executor: ToolRoundExecutor | None = None
 
 
 class Subagents:
@@ -138,6 +140,7 @@ class Subagents:
             origin=call_id,
             agent_name=title[:MAX_ORIGIN_CHARS],
             locks=shared.locks,
+            executor=shared.executor,
         )
         limits = self._parent.limits
         return Agent(

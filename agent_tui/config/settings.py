@@ -28,7 +28,7 @@ Mode = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
 class Section(BaseModel):
     """A table of the settings file; unknown keys are reported by the loader, not here."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class ModelSettings(Section):
@@ -53,12 +53,16 @@ class PermissionSettings(Section):
 
 
 class ToolSettings(Section):
-    """[tools]: which tool files count."""
+    """[tools]: which tool files count, and how the calls of a round run."""
 
     override: tuple[str, ...] = Field(
         default=(), description="bundled tools that a user's tool of the same name replaces"
     )
     disable: tuple[str, ...] = ()
+    rounds: Literal["parallel", "serial", "atomic"] = Field(
+        default="parallel",
+        description="parallel: calls that only read overlap; serial: one after the other; atomic: serial, and never cut",
+    )
 
 
 class ExtensionSettings(Section):

@@ -1,4 +1,4 @@
-"""Who listens to a conversation and who answers its questions at the moment, and what waits to be told to the model."""
+"""Who listens to a conversation and who answers its questions at the moment."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -17,23 +17,6 @@ from agent_tui.protocol.permissions import Approver, PermissionRequest, Verdict
 from agent_tui.toolkit.context import Ask, Question, QuestionOption
 
 _LOG = logging.getLogger("agent_tui.events")
-
-
-class ToldOnce:
-    """What the model is to be told with the next prompt."""
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-
-    def add(self, text: str) -> None:
-        """Put a sentence there; "" is none."""
-        if text:
-            self._texts.append(text)
-
-    def take(self) -> list[str]:
-        """Give what is there, once."""
-        taken, self._texts = self._texts, []
-        return taken
 
 
 class Desk:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.loop import Agent
-from agent_tui.conversation.desk import ToldOnce
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.session_hooks import SessionHooks
+from agent_tui.conversation.told_once import ToldOnce
 from agent_tui.executor.rounds import Rounds
 from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session

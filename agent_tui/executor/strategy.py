@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agent_tui.executor.context import ToolRoundCtx
 from agent_tui.protocol.tools import ToolCall
 
+RoundOrder = Literal["parallel", "serial", "atomic"]
 MAX_READERS = 10
 MAX_TASKS = 4
 
@@ -64,6 +65,13 @@ class ParallelToolRoundExecutor:
         async with asyncio.TaskGroup() as group:
             for call in calls:
                 group.create_task(one(call))
+
+
+def executor_named(order: RoundOrder) -> ToolRoundExecutor:
+    """Give the executor that the setting `tools.rounds` names."""
+    if order == "parallel":
+        return ParallelToolRoundExecutor()
+    return SerialToolRoundExecutor(atomic=order == "atomic")
 
 
 def _neighbours(ctx: ToolRoundCtx, calls: Sequence[ToolCall]) -> Iterator[tuple[str, list[ToolCall]]]:

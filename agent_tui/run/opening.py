@@ -17,17 +17,19 @@ from agent_tui.agent.prompt import system_prompt
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.subagents import Shared, Subagents
 from agent_tui.conversation.denial_offer import DenialOffers
-from agent_tui.conversation.desk import Desk, ToldOnce
+from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.images import KeptImages
 from agent_tui.conversation.mentions import Attachments
 from agent_tui.conversation.open_session import OpenSession
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.round_hooks import RoundHooks
 from agent_tui.conversation.session_hooks import SessionHooks
+from agent_tui.conversation.told_once import ToldOnce
 from agent_tui.executor.hooks import AfterCall, BeforeCall, HookChain
 from agent_tui.executor.locks import PathLocks
 from agent_tui.executor.prepare import MakeContext
 from agent_tui.executor.rounds import Rounds
+from agent_tui.executor.strategy import executor_named
 from agent_tui.extensions.hooks.bus import Hooks
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
@@ -77,8 +79,6 @@ class SessionBuilder:
         restored = await asyncio.to_thread(lambda: record.restored(keep_pending=True))
         unsent = await asyncio.to_thread(record.unsent)
         record.notices += explain(restored)
-        if restored.messages:  # what the next request holds is shown, and the tools are part of it
-            await ground.tools.get_ready()
         world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
         surroundings = Surroundings(
             ground.workspace,
@@ -96,6 +96,7 @@ class SessionBuilder:
             ]
         )
         offers = self._offers()
+        executor = executor_named(ground.settings.tools.rounds)
         checkpoints = Checkpoints(ground.workspace, self._checkpoint_folder)
         told = ToldOnce()
         session_hooks = SessionHooks(self._hooks, round_hooks, session_id=lambda: record.id, tell=told.add)
@@ -116,6 +117,7 @@ class SessionBuilder:
                     hooks=HookChain([hooks, TodosKept(record, world.todos.items), offers]),
                     questions=round_hooks,
                     locks=self._locks,
+                    executor=executor,
                 ),
                 checkpoints=checkpoints,
                 tools=ground.tools,
@@ -144,7 +146,6 @@ class SessionBuilder:
             ask_continue=desk.ask_continue,
             queue=MessageQueue(keep=record.keep_unsent, found=unsent),
             session_id=record.id,
-            late=ground.tools,
             reminders=lambda: [*plan(), *told.take()],
             attach=Attachments(
                 ground.tools,
@@ -173,6 +174,7 @@ class SessionBuilder:
                 questions=round_hooks,
                 skills=skills,
                 guardrails=ground.guardrails,
+                executor=executor,
             ),
             setting=_Setting(world, agent, record, self._connect),
         )
@@ -198,6 +200,7 @@ class SessionBuilder:
                 questions=round_hooks,
                 agent_name=name,
                 locks=self._locks,
+                executor=executor,
             ),
             shell=PersonShell(ground.tools, world.context, desk.tell, told.add),
         )

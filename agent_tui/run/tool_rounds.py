@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent_tui.conversation.round_hooks import RoundHooks
 from agent_tui.executor.rounds import Rounds
+from agent_tui.executor.strategy import executor_named
 from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.permissions import Approver
 from agent_tui.run.ground import make_ground, make_policy
@@ -68,6 +69,7 @@ async def tool_rounds(workspace: Path, approver: Approver) -> AsyncGenerator[Rou
             make_context=context,
             hooks=hooks,
             questions=hooks,
+            executor=executor_named(ground.settings.tools.rounds),
         )
     finally:
         await ground.extensions.aclose()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.protocol.errors import SandboxError, ToolError
+from agent_tui.protocol.private_file import write_private
 from agent_tui.sandbox.interface import Launch, Profile
 from agent_tui.toolkit.context import Report, ToolContext
 from agent_tui.toolkit.environment import child_environment
@@ -207,17 +208,7 @@ def _bash_env(data_dir: Path) -> Path:
             return path
     except (OSError, UnicodeDecodeError):
         pass  # there is none yet, or not ours: it is replaced
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".bash_env.{os.getpid()}")
-    fresh.unlink(missing_ok=True)
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(BASH_ENV_TEXT)
-        fresh.rename(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
+    write_private(path, BASH_ENV_TEXT.encode(), waits=False)
     return path
 
 

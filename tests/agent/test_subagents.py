@@ -120,7 +120,7 @@ async def test_unknown_agent_is_answered_with_the_names_there_are(tmp_path: Path
 
     result = await world.agent.run("go")
 
-    assert answers(result) == ["No agent named 'wizard'. Agents: general, explore."]
+    assert answers(result) == ["No agent named 'wizard'; there are general, explore."]
 
 
 async def test_sub_agents_permissions_reach_the_same_approver_with_their_origin(tmp_path: Path) -> None:
