@@ -29,29 +29,41 @@ def licence(found: metadata.PackageMetadata) -> str:
     return said or (CLASSIFIERS.get(classes[0], classes[0]) if classes else str(found.get("License", "")))
 
 
-def installed() -> dict[str, str]:
-    """Every package that a plain installation brings, with its licence."""
+def installed() -> dict[str, metadata.Distribution]:
+    """Every package that a plain installation brings, also by the extras that one package asks of another."""
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    waiting, found = [Requirement(text).name for text in wanted], dict[str, str]()
+    waiting = [Requirement(text) for text in wanted]
+    found, seen = dict[str, metadata.Distribution](), set[tuple[str, str]]()
     while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name in found:
-            continue
-        package = metadata.distribution(name)
-        found[name] = licence(package.metadata)
-        for text in package.requires or []:
-            need = Requirement(text)
-            if need.marker is None or need.marker.evaluate({"extra": ""}):
-                waiting.append(need.name)
+        wanted_one = waiting.pop()
+        name = re.sub(r"[-_.]+", "-", wanted_one.name).lower()
+        found[name] = metadata.distribution(name)
+        for extra in {"", *wanted_one.extras}:
+            if (name, extra) in seen:
+                continue
+            seen.add((name, extra))
+            needs = [Requirement(text) for text in found[name].requires or []]
+            waiting += [
+                need for need in needs if need.marker is None or need.marker.evaluate({"extra": extra})
+            ]
     return found
 
 
 def test_every_package_of_a_plain_installation_is_listed_with_its_licence() -> None:
-    here = {name: "BSD-3-Clause" if text == "BSD" else text for name, text in installed().items()}
+    said = {name: licence(package.metadata) for name, package in installed().items()}
+    here = {name: "BSD-3-Clause" if text == "BSD" else text for name, text in said.items()}
 
     missing = {name: text for name, text in here.items() if LISTED.get(name) != text}
     assert not missing, f"docs/dependencies.md lacks or misstates {missing}"
-    assert len(here) <= 60
+    assert f" {len(here)} packages," in PAGE
+
+
+def test_a_plain_installation_has_at_most_60_packages_and_150_mib() -> None:
+    packages = installed()
+    files = [Path(str(file.locate())) for one in packages.values() for file in one.files or []]
+
+    assert len(packages) <= 60
+    assert sum(file.stat().st_size for file in files if file.is_file()) <= 150 * 2**20
 
 
 @pytest.mark.parametrize("name", sorted(LISTED))
