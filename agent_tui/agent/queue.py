@@ -16,7 +16,7 @@ class MessageQueue:
     """Holds what was typed meanwhile, oldest first.
 
     `keep` is given all that no record holds yet, at every change. `found` is what an earlier run kept: it is offered
-    once and never sent by itself.
+    once and never sent by itself. Both hold texts as a person types them.
     """
 
     def __init__(
@@ -24,6 +24,7 @@ class MessageQueue:
     ) -> None:
         self._items: list[QueuedMessage] = []
         self._taken: list[str] = []
+        self._beside: tuple[str, ...] = ()
         self._found = list(found)
         self._keep = keep
 
@@ -55,7 +56,7 @@ class MessageQueue:
         """Take all messages for the running turn."""
         taken = tuple(item.text for item in self._items if not item.after_turn)
         self._items = [item for item in self._items if item.after_turn]
-        self._taken += taken
+        self._taken += map(_as_typed, taken)
         return taken
 
     def next_follow_up(self) -> str | None:
@@ -63,7 +64,7 @@ class MessageQueue:
         if not self._items:
             return None
         text = self._items.pop(0).text
-        self._taken.append(text)
+        self._taken.append(_as_typed(text))
         return text
 
     def recorded(self) -> None:
@@ -78,6 +79,11 @@ class MessageQueue:
         self._taken += found
         return found
 
+    def keep_beside(self, typed: Sequence[str]) -> None:
+        """Keep what waits elsewhere, such as commands for the end of the turn, as it was typed."""
+        self._beside = tuple(typed)
+        self._changed()
+
     def clear(self) -> None:
         """Drop everything."""
         self._items.clear()
@@ -90,4 +96,10 @@ class MessageQueue:
 
     def _changed(self) -> None:
         if self._keep is not None:
-            self._keep([*self._found, *self._taken, *(item.text for item in self._items)])
+            waiting = [_as_typed(item.text) for item in self._items]
+            self._keep([*self._found, *self._taken, *waiting, *self._beside])
+
+
+def _as_typed(text: str) -> str:
+    """Give a message as a person types it: a first slash is doubled, or it would be a command."""
+    return f"/{text}" if text.startswith("/") else text

@@ -310,6 +310,9 @@ class Core:
     def next_follow_up(self) -> str | None:
         return self.queue.next_follow_up()
 
+    def keep_commands(self, typed: Sequence[str]) -> None:
+        self.queue.keep_beside(typed)
+
     def unsent(self) -> Sequence[str]:
         return self.queue.offer_found()
 

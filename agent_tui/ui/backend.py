@@ -175,8 +175,12 @@ class Backend(Protocol):
         """Take what is to be sent as the next turn, when the last one ended."""
         ...
 
+    def keep_commands(self, typed: Sequence[str]) -> None:
+        """Keep the commands that wait for the end of the turn, so that a crash does not lose them."""
+        ...
+
     def unsent(self) -> Sequence[str]:
-        """Give once what was typed ahead in the open session and never sent, oldest first."""
+        """Give once what was typed ahead in the open session and never sent or run, as it was typed, oldest first."""
         ...
 
     def set_mode(self, mode: ModeName) -> str:

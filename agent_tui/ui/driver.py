@@ -70,8 +70,14 @@ class TurnDriver:
         """List what waits, oldest first, as (text, after_turn)."""
         if self._backend is None:
             return [(text, False) for text in self._early]
-        commands = [(f"/{command.name} {args}".strip(), True) for command, args in self._waiting]
-        return [*self._backend.queued(), *commands]
+        return [*self._backend.queued(), *((text, True) for text in self._commands())]
+
+    def _commands(self) -> list[str]:
+        return [f"/{command.name} {args}".strip() for command, args in self._waiting]
+
+    def _keep_commands(self) -> None:
+        if self._backend is not None:
+            self._backend.keep_commands(self._commands())
 
     def take_back(self, index: int = -1) -> str | None:
         """Remove what stands at `index` of `queued`, the newest by default, and give its text."""
@@ -84,6 +90,7 @@ class TurnDriver:
         first_command = count - len(self._waiting)
         if at >= first_command:
             command, args = self._waiting.pop(at - first_command)
+            self._keep_commands()
             return f"/{command.name} {args}".strip()
         return self._backend.take_back(at)
 
@@ -121,6 +128,7 @@ class TurnDriver:
     def after_turn(self, command: Command, args: str) -> None:
         """Run a command once no turn runs."""
         self._waiting.append((command, args))
+        self._keep_commands()
         self._host.queue_changed()
 
     def stop(self) -> None:
@@ -179,6 +187,8 @@ class TurnDriver:
 
     def _go_on(self) -> None:
         waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._keep_commands()
         for command, args in waiting:
             self._host.run_command(command, args)
         if waiting:

@@ -17,9 +17,22 @@ class UnsentHost(Protocol):
 
 
 def offer_unsent(host: UnsentHost, texts: Sequence[str], *, draft: str = "") -> None:
-    """Put `texts` into the prompt; while a `draft` stands there, only say what they were."""
-    if not texts:
-        return
+    """Put `texts`, as they were typed, into the prompt; while a `draft` stands there, only say what they were.
+
+    Commands that waited for the end of a turn are named; one alone comes back into the prompt.
+    """
+    commands = [text for text in texts if text.startswith("/") and not text.startswith("//")]
+    messages = [text for text in texts if text not in commands]
+    if commands:
+        waited = "1 command" if len(commands) == 1 else f"{len(commands)} commands"
+        host.notice("warning", f"{waited} waited for the end of a turn and never ran: {', '.join(commands)}")
+    if messages:
+        _offer_messages(host, messages, draft=draft)
+    elif len(commands) == 1 and not draft:
+        host.give_back(commands[0])
+
+
+def _offer_messages(host: UnsentHost, texts: Sequence[str], *, draft: str) -> None:
     what = "1 message" if len(texts) == 1 else f"{len(texts)} messages"
     words = "\n".join(texts)
     if draft:

@@ -100,3 +100,20 @@ def test_a_folder_that_is_gone_loses_nothing_but_the_file(tmp_path: Path) -> Non
     write_unsent(tmp_path / "gone", ["text"])
 
     assert read_unsent(tmp_path / "gone") == []
+
+
+async def test_commands_are_kept_beside_and_a_message_with_a_slash_is_no_command() -> None:
+    kept = Kept()
+    queue = MessageQueue(keep=kept, found=["/compact"])
+
+    queue.follow_up("/etc/hosts is what?")
+    queue.keep_beside(["/model m"])
+    taken = queue.next_follow_up()
+    queue.keep_beside([])
+
+    assert taken == "/etc/hosts is what?"
+    assert kept.states == [
+        ["/compact", "//etc/hosts is what?"],
+        ["/compact", "//etc/hosts is what?", "/model m"],
+        ["/compact", "//etc/hosts is what?"],
+    ]

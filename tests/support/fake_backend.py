@@ -109,6 +109,7 @@ class FakeBackend:
         self.prompts: list[str] = []
         self.queue: list[tuple[str, bool]] = []
         self.left: list[str] = []
+        self.kept_commands: list[str] = []
         self.verdicts: list[Mapping[str, Verdict]] = []
         self.answers: list[Sequence[Sequence[str]] | None] = []
         self.remembered: list[str] = []
@@ -256,6 +257,9 @@ class FakeBackend:
 
     def next_follow_up(self) -> str | None:
         return self.queue.pop(0)[0] if self.queue else None
+
+    def keep_commands(self, typed: Sequence[str]) -> None:
+        self.kept_commands = list(typed)
 
     def unsent(self) -> Sequence[str]:
         found, self.left = self.left, []

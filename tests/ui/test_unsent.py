@@ -1,8 +1,10 @@
+import asyncio
 from pathlib import Path
 
+from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.past import PointView
 from agent_tui.ui.screens.picker import Picker
-from tests.support.fake_backend import FakeBackend
+from tests.support.fake_backend import FakeBackend, wait_for
 from tests.support.screens import stage
 
 
@@ -22,6 +24,45 @@ async def test_what_was_never_sent_comes_back_into_the_prompt_with_one_notice(wo
         ]
         assert here.backend.prompts == []
         assert here.backend.queue == []
+
+
+async def test_commands_that_never_ran_are_named_and_stay_apart_from_messages(workspace: Path) -> None:
+    async with stage(workspace, backend=left(workspace, "//etc is what?", "/compact", "/model m")) as here:
+        await here.until(lambda: here.app.prompt.text)
+
+        assert here.app.prompt.text == "//etc is what?"
+        assert "! 2 commands waited for the end of a turn and never ran: /compact, /model m" in here.notices
+
+
+async def test_a_command_that_never_ran_comes_back_alone(workspace: Path) -> None:
+    async with stage(workspace, backend=left(workspace, "/compact")) as here:
+        await here.until(lambda: here.app.prompt.text)
+
+        assert here.app.prompt.text == "/compact"
+        assert here.backend.prompts == []
+
+
+async def test_commands_that_wait_are_kept_until_they_run_or_are_taken_back(workspace: Path) -> None:
+    gate = asyncio.Event()
+    backend = FakeBackend(workspace, script=[[wait_for(gate)]])
+    ran: list[str] = []
+
+    async def run(_host: CommandHost, args: str) -> None:
+        ran.append(args)
+
+    async with stage(workspace, backend=backend, commands=[Command("petals", "count", run)]) as here:
+        await here.send("begin")
+        await here.until(lambda: here.app.driver.busy)
+        await here.send("/petals one")
+        await here.send("/petals two")
+        await here.until(lambda: backend.kept_commands == ["/petals one", "/petals two"])
+        here.app.driver.take_back()
+        assert backend.kept_commands == ["/petals one"]
+        gate.set()
+        await here.until(lambda: ran)
+
+        assert ran == ["one"]
+        assert backend.kept_commands == []
 
 
 async def test_what_was_never_sent_does_not_touch_a_draft(workspace: Path) -> None:
