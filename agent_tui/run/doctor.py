@@ -1,4 +1,4 @@
-"""Checks the machine: terminal, sandbox, programs, keys, settings."""
+"""Checks the machine: terminal, sandbox, programs, keys, settings, and what people plugged in."""
 
 import os
 import shutil
@@ -10,12 +10,13 @@ from agent_tui.config.paths import Paths, user_paths
 from agent_tui.run.checks import Check
 from agent_tui.run.extension_checks import extension_checks
 from agent_tui.run.options import RunOptions
+from agent_tui.run.own_checks import skill_checks, tool_checks
 from agent_tui.run.settings import loaded_settings
 from agent_tui.sandbox.probe import bwrap_refused
 
 
 def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
-    """Look at everything; sends nothing anywhere. `inside` the running program extensions are loaded already."""
+    """Look at everything; sends nothing anywhere. `inside` the running program tools and extensions are loaded already."""
     environment = os.environ
     paths = user_paths()
     return [
@@ -27,6 +28,8 @@ def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
         _keys(environment),
         _folders(paths),
         *_settings(workspace),
+        *([] if inside else tool_checks(workspace, paths)),
+        *skill_checks(workspace),
         *([] if inside else extension_checks(workspace, paths)),
     ]
 
