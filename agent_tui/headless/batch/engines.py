@@ -3,9 +3,11 @@
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
 
 from agent_tui.headless.batch.worker import Order, TaskResult, TryAgain, execute, run_order
 from agent_tui.headless.exit_codes import ExitCode
@@ -15,6 +17,9 @@ from agent_tui.protocol.errors import AgentTuiError
 Started = Callable[[str], None]
 Finished = Callable[[TaskResult], None]
 Execute = Callable[[Order], Awaitable[TaskResult]]
+
+KNOCK_S = 5.0
+"""How long the port of a scheduler may take to open a connection."""
 
 
 class Engine(Protocol):
@@ -144,6 +149,7 @@ def _join_ray(cluster: Any, address: str, jobs: int) -> None:
     """Connect to a cluster, or start one with `jobs` workers. Raises AgentTuiError."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
     here = {} if address else {"num_cpus": jobs, "include_dashboard": False}
+    _knock(address, "Ray cluster")
     try:
         cluster.init(address=address or None, log_to_driver=False, logging_level="ERROR", **here)
     except (OSError, ValueError, RuntimeError) as error:
@@ -177,12 +183,31 @@ def _dask_client(distributed: Any, address: str, jobs: int) -> Generator[Any]:
         ):
             yield client
         return
+    _knock(address, "Dask scheduler")
     try:
         client = distributed.Client(address, timeout=20)
     except (OSError, TimeoutError, ValueError) as error:
         raise AgentTuiError(f"no Dask scheduler answers at {address!r}: {error}") from error
     with client:
         yield client
+
+
+def _knock(address: str, what: str) -> None:
+    """Try the port that an address names: the engines themselves go on trying, for 20 to 60 s and without a word.
+
+    An address without host and port (such as `auto`) or of another transport is left to the engine. Raises AgentTuiError.
+    """
+    try:
+        where = urlsplit(address if "://" in address else f"//{address}")
+        host, port = where.hostname, where.port
+    except ValueError:
+        return
+    if not host or not port or where.scheme not in ("", "ray", "tcp", "tls"):
+        return
+    try:
+        socket.create_connection((host, port), timeout=KNOCK_S).close()
+    except OSError as error:
+        raise AgentTuiError(f"no {what} answers at {address!r}: {error.strerror or error}") from error
 
 
 def _answer(get: Callable[[], str], order: Order) -> TaskResult:
