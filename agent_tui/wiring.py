@@ -37,7 +37,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     from agent_tui.ui.presets import preset_named
     from agent_tui.ui.progress import knows_progress
     from agent_tui.ui.render.rowdiff import draws_by_rows
-    from agent_tui.ui.settings import UiSettings
+    from agent_tui.ui.settings import AppSettings
 
     async def load_core() -> "Core":
         if opens_stored(options):
@@ -55,7 +55,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     preferences = Preferences(paths, profile=options.profile, counts="user" in options.counted.sources)
     notify = preferences.configured("notify")
     row_diff, progress = preferences.configured("row_diff"), preferences.configured("progress")
-    settings = UiSettings(
+    settings = AppSettings(
         theme=preferences.theme(os.environ, flag=options.theme),
         theme_folders=(themes_dir(), paths.user_themes),
         keymap_file=paths.keymap,

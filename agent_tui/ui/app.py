@@ -37,7 +37,7 @@ from agent_tui.ui.progress import Progress
 from agent_tui.ui.render.rowdiff import RowDiffApp
 from agent_tui.ui.render.safe import install
 from agent_tui.ui.render.uncoloured import without_greys
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from agent_tui.ui.terminal_driver import TakesOver, TerminalDriver
 from agent_tui.ui.themes import BUILT_IN, NamedTheme, ThemeShelf, textual_theme
 from agent_tui.ui.transcript.collect import QUIET_S, Collector, give_back
@@ -76,7 +76,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self,
         backend_loader: Callable[[], Awaitable[Backend]],
         *,
-        settings: UiSettings | None = None,
+        settings: AppSettings | None = None,
         initial_prompt: str = "",
         commands: Sequence[Command] = (),
         drawn: InstantPrompt | None = None,
@@ -86,7 +86,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         super().__init__(driver_class=driver or TerminalDriver)
         install()
         self._filters = without_greys(self._filters)
-        self.settings = settings or UiSettings()
+        self.settings = settings or AppSettings()
         self.diffs_rows = self.settings.row_diff
         self.collector = Collector(self.settings.clock)
         self._loader = backend_loader

@@ -18,7 +18,7 @@ def forget(_key: str, _value: str) -> None:
 
 
 @dataclass(frozen=True)
-class UiSettings:
+class AppSettings:
     """Settings of the interface.
 
     `keys` is a preset of the keymap, `status` the segments of the status line, empty for the usual ones.

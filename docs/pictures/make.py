@@ -25,7 +25,7 @@ from agent_tui.run.options import RunOptions
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.screens.approval.preview import must_be_read
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 
 SIZE = (100, 30)
 TRIES = 3_000
@@ -135,7 +135,7 @@ async def take(folder: Path, root: Path) -> None:
         core.agent.provider = OfflineProvider(clock=lambda: 0.0)
         return core
 
-    settings = UiSettings(theme_folders=(themes_dir(),), grace_s=0.0, typing_s=0.0)
+    settings = AppSettings(theme_folders=(themes_dir(),), grace_s=0.0, typing_s=0.0)
     app = AgentApp(load, settings=settings)
     async with app.run_test(size=SIZE) as pilot:
         camera = Camera(app, pilot, folder)

@@ -21,7 +21,7 @@ from agent_tui.ui.past import PointView
 from agent_tui.ui.rulings import DecisionView
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.servers import ServerView
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.approval_requests import bash_request, mixed_round, settled_request
 from tests.support.fake_backend import FakeBackend, Step, approve
 from tests.support.screens import Clock, Stage
@@ -369,7 +369,7 @@ def program(
     async def load() -> FakeBackend:
         return backend
 
-    settings = UiSettings(
+    settings = AppSettings(
         theme=theme,
         theme_folders=folders,
         clock=Clock(),

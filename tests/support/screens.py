@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.commands.registry import Command
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.fake_backend import FakeBackend
 from tests.support.patience import PATIENCE_S, at_rest
 
@@ -104,7 +104,7 @@ async def stage(
     *,
     backend: FakeBackend | None = None,
     size: tuple[int, int] = (100, 30),
-    settings: UiSettings | None = None,
+    settings: AppSettings | None = None,
     initial_prompt: str = "",
     commands: Sequence[Command] = (),
 ) -> AsyncIterator[Stage]:
@@ -115,7 +115,7 @@ async def stage(
 
     app = AgentApp(
         load,
-        settings=settings or UiSettings(grace_s=0.0, typing_s=0.0),
+        settings=settings or AppSettings(grace_s=0.0, typing_s=0.0),
         initial_prompt=initial_prompt,
         commands=commands,
     )

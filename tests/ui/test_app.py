@@ -20,7 +20,7 @@ from agent_tui.protocol.events import (
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.ui.app import AgentApp
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.approval_requests import bash_request
 from tests.support.fake_backend import FakeBackend, approve, emit, fail, say, wait_for
 from tests.support.patience import until
@@ -45,7 +45,7 @@ async def test_text_typed_before_the_core_is_there_is_kept_and_sent(workspace: P
         await gate.wait()
         return backend
 
-    app = AgentApp(load, settings=UiSettings(typing_s=0.0))
+    app = AgentApp(load, settings=AppSettings(typing_s=0.0))
     async with app.run_test() as pilot:
         await pilot.press(*"one", "enter", *"two")
         assert app.prompt.text == "two"
@@ -83,7 +83,7 @@ async def test_a_core_that_cannot_start_gives_back_what_was_sent_and_what_was_ty
         await gate.wait()
         raise ValueError("broken")
 
-    app = AgentApp(load, settings=UiSettings(typing_s=0.0))
+    app = AgentApp(load, settings=AppSettings(typing_s=0.0))
     async with app.run_test() as pilot:
         await pilot.press(*"one", "enter", *"two")
         gate.set()
@@ -115,7 +115,7 @@ async def test_a_core_that_cannot_start_leaves_its_sentence_on_a_page(
 async def test_a_bug_in_a_turn_costs_one_turn_and_goes_to_the_log(workspace: Path, tmp_path: Path) -> None:
     log = tmp_path / "state" / "crash.log"
     backend = FakeBackend(workspace, script=[[fail(ValueError("oh [no"))], [say("fine")]])
-    settings = UiSettings(crash_log=log, typing_s=0.0)
+    settings = AppSettings(crash_log=log, typing_s=0.0)
     async with stage(workspace, backend=backend, settings=settings) as here:
         await here.send("one")
         await here.idle()
@@ -131,7 +131,7 @@ async def test_a_bug_in_a_turn_costs_one_turn_and_goes_to_the_log(workspace: Pat
 async def test_an_unhandled_error_leaves_a_sentence_and_a_log(workspace: Path, tmp_path: Path) -> None:
     log = tmp_path / "crash.log"
     with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the error leaves through the context manager
-        async with stage(workspace, settings=UiSettings(crash_log=log)) as here:
+        async with stage(workspace, settings=AppSettings(crash_log=log)) as here:
             here.app.call_later(lambda: 1 // 0)
             await until(lambda: here.app._exception)
 

@@ -8,7 +8,7 @@ from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Picker
 from agent_tui.ui.screens.rules import RulesScreen
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from agent_tui.ui.widgets.rows import Rows
 from tests.support.app_world import THEMES
 from tests.support.fake_backend import FakeBackend
@@ -131,7 +131,7 @@ async def test_a_model_is_picked_and_the_status_line_shows_it(workspace: Path) -
 
 async def test_a94_item_63_themes_preview_live_and_escape_puts_the_old_one_back(workspace: Path) -> None:
     remembered: list[tuple[str, str]] = []
-    settings = UiSettings(
+    settings = AppSettings(
         theme_folders=(THEMES,), typing_s=0.0, remember=lambda key, value: remembered.append((key, value))
     )
     async with stage(workspace, settings=settings) as here:

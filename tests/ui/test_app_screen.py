@@ -11,7 +11,7 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.ui.backend import StatusView
 from agent_tui.ui.render.lexing import find_lexer
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.app_world import THEMES
 from tests.support.fake_backend import FakeBackend, emit, say, wait_for
 from tests.support.screens import Clock, stage
@@ -138,7 +138,7 @@ async def test_a_bad_keymap_or_theme_is_a_sentence_and_the_default_stays(
 ) -> None:
     keymap = tmp_path / "keymap.toml"
     keymap.write_text('[prompt]\n"enter" = "nope"\n')
-    settings = UiSettings(theme="nope", theme_folders=(THEMES,), keymap_file=keymap)
+    settings = AppSettings(theme="nope", theme_folders=(THEMES,), keymap_file=keymap)
     async with stage(workspace, settings=settings) as here:
         assert any("line 2" in text and "default keys" in text for text in here.notices)
         assert any("no theme 'nope'" in text and ". The dark theme is used." in text for text in here.notices)
@@ -148,7 +148,7 @@ async def test_a_bad_keymap_or_theme_is_a_sentence_and_the_default_stays(
 async def test_a_keymap_file_changes_what_keys_do(workspace: Path, tmp_path: Path) -> None:
     keymap = tmp_path / "keymap.toml"
     keymap.write_text('[prompt]\n"ctrl+t" = "stash"\n')
-    async with stage(workspace, settings=UiSettings(keymap_file=keymap, typing_s=0.0)) as here:
+    async with stage(workspace, settings=AppSettings(keymap_file=keymap, typing_s=0.0)) as here:
         await here.type("draft")
         await here.press("ctrl+t")
 
@@ -208,7 +208,7 @@ async def test_context_is_shown_by_how_full_it_is(workspace: Path) -> None:
 
 
 async def test_a_repeated_quit_key_is_forgotten_after_two_seconds(workspace: Path) -> None:
-    async with stage(workspace, settings=UiSettings(clock=Clock())) as here:
+    async with stage(workspace, settings=AppSettings(clock=Clock())) as here:
         await here.press("ctrl+d")
         here.app.presses.disarm()
         await here.press("ctrl+d")
@@ -217,7 +217,7 @@ async def test_a_repeated_quit_key_is_forgotten_after_two_seconds(workspace: Pat
 
 
 async def test_every_bundled_theme_can_be_put_on(workspace: Path) -> None:
-    async with stage(workspace, settings=UiSettings(theme_folders=(THEMES,), typing_s=0.0)) as here:
+    async with stage(workspace, settings=AppSettings(theme_folders=(THEMES,), typing_s=0.0)) as here:
         for name in here.app.shelf.names():
             await here.app.actions.switch_theme(name)
             await here.settle()

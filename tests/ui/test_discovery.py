@@ -75,11 +75,11 @@ async def test_every_key_that_does_something_is_on_the_sheet(tmp_path: Path, key
 
 
 async def test_a_key_that_was_bound_anew_is_shown_as_it_is(tmp_path: Path) -> None:
-    from agent_tui.ui.settings import UiSettings
+    from agent_tui.ui.settings import AppSettings
 
     keymap = tmp_path / "keymap.toml"
     keymap.write_text('[global]\n"f1" = ""\n"f8" = "help"\n"ctrl+l" = ""\n')
-    settings = UiSettings(grace_s=0.0, typing_s=0.0, keymap_file=keymap)
+    settings = AppSettings(grace_s=0.0, typing_s=0.0, keymap_file=keymap)
     async with stage(tmp_path, backend=FakeBackend(tmp_path), settings=settings, size=(120, 40)) as here:
         shown = listed(await opened(here, "f8"))
 

@@ -8,7 +8,7 @@ from agent_tui.run.early_session import opens_stored, stored_blocks
 from agent_tui.run.options import PICK, RunOptions
 from agent_tui.sessions.store import SessionStore
 from agent_tui.ui.app import AgentApp
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.fake_backend import FakeBackend
 from tests.support.screens import Stage
 from tests.support.session_world import one_turn
@@ -31,7 +31,7 @@ async def test_a_stored_session_stands_there_before_the_core_and_once_after_it(
         await gate.wait()
         return core
 
-    app = AgentApp(load, settings=UiSettings(grace_s=0.0, typing_s=0.0))
+    app = AgentApp(load, settings=AppSettings(grace_s=0.0, typing_s=0.0))
     async with app.run_test(size=(100, 30)) as pilot:
         here = Stage(app, pilot, core)
         await here.until(lambda: "Made." in here.picture())

@@ -9,7 +9,7 @@ from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.presets import PRESET_NAMES, PRESETS
 from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Picker
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.approval_requests import bash_request
 from tests.support.fake_backend import FakeBackend, approve, wait_for
 from tests.support.screens import Clock, Stage, stage
@@ -42,8 +42,8 @@ REMAPPED = """
 """
 
 
-def settings(file: Path, clock: Clock | None = None) -> UiSettings:
-    return UiSettings(grace_s=0.0, typing_s=0.0, keymap_file=file, clock=clock or Clock())
+def settings(file: Path, clock: Clock | None = None) -> AppSettings:
+    return AppSettings(grace_s=0.0, typing_s=0.0, keymap_file=file, clock=clock or Clock())
 
 
 async def sent(here: Stage, text: str) -> None:
@@ -152,7 +152,7 @@ async def test_a91_escape_on_an_empty_prompt_quits_nothing(workspace: Path) -> N
 async def test_a92_the_emacs_preset_quits_by_ctrl_d_twice_and_stops_by_escape(workspace: Path) -> None:
     gate = asyncio.Event()
     backend = FakeBackend(workspace, script=[[wait_for(gate)]])
-    emacs = UiSettings(grace_s=0.0, typing_s=0.0, keys="emacs")
+    emacs = AppSettings(grace_s=0.0, typing_s=0.0, keys="emacs")
     async with stage(workspace, backend=backend, settings=emacs) as here:
         await here.send("go")
         await here.until(lambda: here.app.driver.busy)
@@ -169,7 +169,7 @@ async def test_a92_the_emacs_preset_quits_by_ctrl_d_twice_and_stops_by_escape(wo
 
 
 async def test_emacs_keys_move_and_edit(workspace: Path) -> None:
-    emacs = UiSettings(grace_s=0.0, typing_s=0.0, keys="emacs")
+    emacs = AppSettings(grace_s=0.0, typing_s=0.0, keys="emacs")
     async with stage(workspace, settings=emacs) as here:
         here.app.prompt.put("one two")
         await here.press("ctrl+a", "ctrl+f", "ctrl+f", "ctrl+d")
@@ -213,7 +213,7 @@ async def test_x23_the_palette_opens_on_an_empty_prompt_only(workspace: Path, ke
 
 async def test_escape_twice_on_an_empty_prompt_goes_back(workspace: Path) -> None:
     clock = Clock()
-    async with stage(workspace, settings=UiSettings(grace_s=0.0, typing_s=0.0, clock=clock)) as here:
+    async with stage(workspace, settings=AppSettings(grace_s=0.0, typing_s=0.0, clock=clock)) as here:
         await here.press("escape")
         clock.now += 5
         await here.press("escape")

@@ -9,7 +9,7 @@ from agent_tui.toolkit.context import Question, QuestionOption
 from agent_tui.ui.backend import SessionView
 from agent_tui.ui.screens.question import QuestionScreen
 from agent_tui.ui.screens.sessions import SessionPicker
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.approval_requests import bash_request
 from tests.support.fake_backend import FakeBackend, approve, emit, say
 from tests.support.screens import stage
@@ -77,7 +77,7 @@ async def test_x24_sessions_are_listed_resumed_by_name_in_any_case_and_cleared(w
     ("word", "name"), [("LIGHT", "light"), ("Terminal", "terminal"), ("Dracula", "dracula")]
 )
 async def test_x24_a_theme_is_found_whatever_its_case(workspace: Path, word: str, name: str) -> None:
-    settings = UiSettings(grace_s=0.0, typing_s=0.0, theme_folders=(THEMES,))
+    settings = AppSettings(grace_s=0.0, typing_s=0.0, theme_folders=(THEMES,))
     async with stage(workspace, settings=settings) as here:
         await here.send(f"/theme {word}")
         await here.until(lambda: here.app.chosen_theme.name == name)

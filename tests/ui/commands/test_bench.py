@@ -4,13 +4,13 @@ import pytest
 
 from agent_tui.ui.commands.builtin import builtin_commands
 from agent_tui.ui.screens.picker import Picker
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.fake_backend import FakeBackend, wait_for
 from tests.support.screens import stage
 
 
-def settings(kept: dict[str, str]) -> UiSettings:
-    return UiSettings(grace_s=0.0, typing_s=0.0, remember=kept.__setitem__)
+def settings(kept: dict[str, str]) -> AppSettings:
+    return AppSettings(grace_s=0.0, typing_s=0.0, remember=kept.__setitem__)
 
 
 async def test_vim_switches_the_modes_on_and_off_and_remembers_it(workspace: Path) -> None:

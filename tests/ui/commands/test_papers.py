@@ -3,12 +3,12 @@ from pathlib import Path
 from agent_tui.ui.commands.papers import changelog, terminal_advice
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.screens.viewer import Viewer
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.screens import stage
 
 
-def with_log(folder: Path) -> UiSettings:
-    return UiSettings(grace_s=0.0, typing_s=0.0, crash_log=folder / "state" / "agent-tui.log")
+def with_log(folder: Path) -> AppSettings:
+    return AppSettings(grace_s=0.0, typing_s=0.0, crash_log=folder / "state" / "agent-tui.log")
 
 
 async def test_debug_shows_the_end_of_the_log(workspace: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.permissions import Decision, Scope
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.approval_requests import bash_request, edit_request, mixed_round
 from tests.support.approval_stage import asking, decided, read, states
 from tests.support.fake_backend import FakeBackend, approve, wait_for
@@ -147,7 +147,7 @@ async def test_enter_asks_once_before_it_denies_what_is_undecided(workspace: Pat
 
 async def test_h_t5_keys_of_the_first_half_second_and_typed_ahead_decide_nothing(workspace: Path) -> None:
     clock = Clock()
-    settings = UiSettings(clock=clock, typing_s=0.0)
+    settings = AppSettings(clock=clock, typing_s=0.0)
     async with stage(workspace, backend=asking(workspace, bash_request("c1")), settings=settings) as here:
         await here.send("go")
         screen = await here.approval()
@@ -180,7 +180,7 @@ async def test_a_person_who_is_typing_sees_a_banner_first(workspace: Path) -> No
     gate = asyncio.Event()
     clock = Clock()
     backend = FakeBackend(workspace, script=[[wait_for(gate), approve(bash_request("c1"))]])
-    settings = UiSettings(clock=clock, grace_s=0.0, typing_s=0.2)
+    settings = AppSettings(clock=clock, grace_s=0.0, typing_s=0.2)
     async with stage(workspace, backend=backend, settings=settings) as here:
         await here.send("go")
         await here.type("half")

@@ -4,7 +4,7 @@ from textual import events
 
 from agent_tui.ui.app import FOCUS_CLICK_S
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.approval_requests import bash_request
 from tests.support.fake_backend import FakeBackend, approve
 from tests.support.screens import Clock, stage
@@ -17,7 +17,7 @@ def state(screen: ApprovalScreen) -> str:
 async def test_lead_3_1_7_a_click_that_only_focuses_the_window_decides_nothing(workspace: Path) -> None:
     backend = FakeBackend(workspace, script=[[approve(bash_request("c1"), bash_request("c2"))]])
     clock = Clock()
-    settings = UiSettings(clock=clock, grace_s=0.0, typing_s=0.0)
+    settings = AppSettings(clock=clock, grace_s=0.0, typing_s=0.0)
     async with stage(workspace, backend=backend, size=(120, 40), settings=settings) as here:
         await here.send("go")
         screen = await here.approval()

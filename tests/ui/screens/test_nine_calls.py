@@ -14,7 +14,7 @@ from agent_tui.run.assembly import assemble
 from agent_tui.run.options import RunOptions
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.screens.approval.screen import ApprovalScreen
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.fake_servers import MessagesServer, Script, Tool, message
 from tests.support.screens import Stage
 
@@ -97,7 +97,7 @@ async def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Scrip
             cores.append(await assemble(RunOptions(), project, with_screen=True))
             return cores[0]
 
-        app = AgentApp(load, settings=UiSettings(grace_s=0.0, typing_s=0.0))
+        app = AgentApp(load, settings=AppSettings(grace_s=0.0, typing_s=0.0))
         async with app.run_test(size=(150, 45)) as pilot:
             here = Stage(app, pilot, None)
             await here.until(lambda: app.link is not None)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from agent_tui.toolkit.context import Question, QuestionOption
 from agent_tui.ui.screens.question import QuestionScreen
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.fake_backend import FakeBackend
 from tests.support.screens import Clock, Stage, stage
 
@@ -98,7 +98,7 @@ async def test_escape_in_the_free_text_goes_back_to_the_options_first(workspace:
 
 async def test_what_was_typed_ahead_answers_nothing(workspace: Path) -> None:
     clock = Clock()
-    settings = UiSettings(clock=clock, typing_s=0.0)
+    settings = AppSettings(clock=clock, typing_s=0.0)
     async with stage(workspace, backend=asking(workspace, LANGUAGE), settings=settings) as here:
         await begin(here)
         await here.press("enter", "escape")

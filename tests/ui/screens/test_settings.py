@@ -142,12 +142,12 @@ async def test_problems_have_a_page_with_file_and_line(world: SettingsWorld) -> 
 
 
 async def test_a_broken_keymap_is_among_the_problems(world: SettingsWorld, tmp_path: Path) -> None:
-    from agent_tui.ui.settings import UiSettings
+    from agent_tui.ui.settings import AppSettings
 
     keymap = tmp_path / "keymap.toml"
     backend = FakeBackend(world.workspace)
     backend.house.desk = world.desk
-    chosen = UiSettings(grace_s=0.0, typing_s=0.0, keymap_file=keymap)
+    chosen = AppSettings(grace_s=0.0, typing_s=0.0, keymap_file=keymap)
     async with stage(world.workspace, backend=backend, settings=chosen, size=(110, 40)) as here:
         keymap.write_text('[global]\n"f9" = "fly"\n')
         await here.send("/config problems")

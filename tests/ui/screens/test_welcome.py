@@ -9,7 +9,7 @@ from agent_tui.ui.screens.help import Help
 from agent_tui.ui.screens.picker import Picker
 from agent_tui.ui.screens.trust import TrustScreen
 from agent_tui.ui.screens.welcome import Welcome
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.fake_backend import FakeBackend
 from tests.support.screens import Stage, stage
 
@@ -19,7 +19,7 @@ async def first_start(
     tmp_path: Path, backend: FakeBackend | None = None, size: tuple[int, int] = (100, 30)
 ) -> AsyncIterator[tuple[Stage, list[tuple[str, str]]]]:
     kept: list[tuple[str, str]] = []
-    settings = UiSettings(
+    settings = AppSettings(
         grace_s=0.0, typing_s=0.0, first_run=True, remember=lambda key, value: kept.append((key, value))
     )
     async with stage(tmp_path, backend=backend, settings=settings, size=size) as here:

@@ -1,11 +1,11 @@
 from pathlib import Path
 
 from agent_tui.ui.screens.help import Help
-from agent_tui.ui.settings import UiSettings
+from agent_tui.ui.settings import AppSettings
 from tests.support.fake_backend import FakeBackend
 from tests.support.screens import stage
 
-VIM = UiSettings(grace_s=0.0, typing_s=0.0, keys="vim")
+VIM = AppSettings(grace_s=0.0, typing_s=0.0, keys="vim")
 
 
 async def test_the_mode_stands_in_the_status_line_with_what_was_begun(workspace: Path) -> None:
