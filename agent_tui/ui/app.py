@@ -295,7 +295,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         """Take keys that no field and no dialog took."""
         press = self.keys.press(("global",), event.key, event.character)
-        if press.action in ("quit", "interrupt") or (press.action and not self.in_dialog):
+        if press.action in ("quit", "interrupt", "help") or (press.action and not self.in_dialog):
             event.stop()
             self.actions.perform(press.action)
         elif not self.in_dialog and self.focused is not self.prompt:

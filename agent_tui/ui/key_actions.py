@@ -70,7 +70,7 @@ class KeyActions:
             "palette": self._pickers.command,
             "previous": self._pickers.command,
             "kill_line": self._pickers.command,
-            "help": lambda: self._actions.show_help(""),
+            "help": self._help,
             "sheet": lambda: self._actions.show_help("keys"),
             "history_search": self._pickers.earlier_prompt,
             "editor": self._edit_outside,
@@ -88,6 +88,13 @@ class KeyActions:
             "stashed": lambda: self._app.status.show_hint("Draft put aside; the same key brings it back"),
             "unstashed": lambda: self._app.status.show_hint(""),
         }
+
+    def _help(self) -> None:
+        """Open the help sheet, in a dialog at its keys; once."""
+        from agent_tui.ui.screens.help import Help
+
+        if not isinstance(self._app.screen, Help):
+            self._actions.show_help("keys" if self._app.in_dialog else "")
 
     def _tasks(self) -> None:
         """Show the task list, then the thinking too, then neither."""

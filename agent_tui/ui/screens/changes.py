@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -16,6 +15,7 @@ from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.change_rows import ChangeRow, about, rows_of
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.diff_question import DiffQuestion
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.editor import Editor, Field
 from agent_tui.ui.widgets.rows import Rows
 
@@ -44,7 +44,7 @@ class ChangesScreen(Dialog[str]):
         self._rows = Rows(can_focus=True)
         self._field = Field(keys, ("field", "edit"), placeholder="what should the model do about this line?")
         self._said = Static("", classes="said", markup=False)
-        self._frame = Vertical(classes="frame")
+        self._frame = Frame(self.keys)
 
     def compose(self) -> ComposeResult:
         """Lay out the lines, the field for words, and the line that says what was done."""
@@ -109,7 +109,7 @@ class ChangesScreen(Dialog[str]):
         counts = f"+{sum(c.added for c in shown.changes)} -{sum(c.removed for c in shown.changes)}"
         files = "1 file" if len(shown.changes) == 1 else f"{len(shown.changes)} files"
         self._frame.border_title = Content(clean_line(f"{shown.title} · {files} · {counts}"))
-        self._frame.border_subtitle = Content(self._keys_line())
+        self._frame.legend = self._keys_line()
 
     def _keys_line(self) -> str:
         send = [("changes", "send", f"sends {len(self._comments)}")] if self._comments else []

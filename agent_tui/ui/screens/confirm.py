@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.safe import clean
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.rows import Rows
 
 
@@ -43,10 +43,10 @@ class Confirm(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         """Lay out the question and its two answers."""
-        with Vertical(classes="frame -danger" if self._danger else "frame") as frame:
+        with Frame(self.keys, classes="-danger" if self._danger else "") as frame:
             frame.border_title = Content(clean(self._title))
-            frame.border_subtitle = Content(
-                self.keys.legend(("confirm", "yes", ""), ("confirm", "no", ""), ("list", "cancel", ""))
+            frame.legend = self.keys.legend(
+                ("confirm", "yes", ""), ("confirm", "no", ""), ("list", "cancel", "")
             )
             yield Static(Content(clean(self._message)), classes="message", markup=False)
             yield self._rows

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -14,6 +13,7 @@ from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.transcript.view import Transcript
 from agent_tui.ui.widgets.rows import Rows
 
@@ -51,15 +51,12 @@ class Consent(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         """Lay out the reason, the content, and the two answers."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content(self._title)
-            frame.border_subtitle = Content(
-                self.keys.legend(
-                    ("list", "page_up", ""),
-                    ("list", "page_down", "scroll"),
-                    ("list", "choose", "chooses"),
-                    ("list", "cancel", "is no"),
-                )
+            frame.legend = self.keys.legend(
+                ("list", "choose", "chooses"),
+                ("list", "page_down", "scrolls"),
+                ("list", "cancel", "is no"),
             )
             yield Static(Content(self._why), classes="why", markup=False)
             yield self._text

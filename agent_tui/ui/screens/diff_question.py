@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -11,6 +10,7 @@ from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.diff_parse import parse_diff
 from agent_tui.ui.render.safe import clean, clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.rows import Rows
 
 _STYLES = {"add": "$success", "del": "$error", "hunk": "$muted", "file": "bold"}
@@ -37,10 +37,10 @@ class DiffQuestion(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         """Lay out the message, the text and the answers."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content("Look first")
-            frame.border_subtitle = Content(
-                self.keys.legend(("confirm", "yes", ""), ("confirm", "no", ""), ("list", "cancel", ""))
+            frame.legend = self.keys.legend(
+                ("confirm", "yes", ""), ("confirm", "no", ""), ("list", "cancel", "")
             )
             yield Static(Content(clean(self._message)), classes="message", markup=False)
             yield self._rows

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 
 from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.screens.picker import Choice, Picker
 
 
@@ -22,7 +22,7 @@ class EarlierPrompts(Picker):
 
     def compose(self) -> ComposeResult:
         """Lay out search line and list; the frame says the scope."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             self._frame = frame
             self._say_scope()
             yield from self.parts()
@@ -31,10 +31,8 @@ class EarlierPrompts(Picker):
         self._frame.border_title = Content(f"Earlier prompts · {self._scope}")
         names = list(self._scopes)
         following = names[(names.index(self._scope) + 1) % len(names)]
-        self._frame.border_subtitle = Content(
-            self.keys.legend(
-                ("list", "choose", "takes"), ("list", "scope", following), ("list", "cancel", "closes")
-            )
+        self._frame.legend = self.keys.legend(
+            ("list", "choose", "takes"), ("list", "scope", following), ("list", "cancel", "closes")
         )
 
     def act(self, action: str) -> None:

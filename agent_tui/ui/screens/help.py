@@ -6,7 +6,6 @@ import textwrap
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import TextArea
 
@@ -15,6 +14,7 @@ from agent_tui.ui.commands.registry import Registry
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.look import spans
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.editor import Editor, Field
 from agent_tui.ui.widgets.rows import Rows
 
@@ -62,9 +62,9 @@ class Help(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out search line and list."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content("Help")
-            frame.border_subtitle = Content(self.keys.legend(("list", "cancel", "closes")))
+            frame.legend = self.keys.legend(("list", "cancel", "closes"))
             yield self._field
             yield self._rows
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
@@ -15,6 +14,7 @@ from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.look import matched, spans
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.editor import Editor, Field
 from agent_tui.ui.widgets.rows import Rows
 
@@ -74,11 +74,9 @@ class Picker(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out search line and list."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content(self._title)
-            frame.border_subtitle = Content(
-                self.keys.legend(("list", "choose", "chooses"), ("list", "cancel", "closes"))
-            )
+            frame.legend = self.keys.legend(("list", "choose", "chooses"), ("list", "cancel", "closes"))
             yield from self.parts()
 
     def parts(self) -> ComposeResult:

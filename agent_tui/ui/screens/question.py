@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -18,6 +17,7 @@ from agent_tui.ui.look import spans
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.safe import clean, clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.transcript.view import Transcript
 from agent_tui.ui.widgets.editor import Editor, Field
 from agent_tui.ui.widgets.rows import Rows
@@ -70,9 +70,9 @@ class QuestionScreen(Dialog[Answers | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out tabs, question, options and the free answer."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content("Question")
-            frame.border_subtitle = Content(self._subtitle())
+            frame.legend = self._subtitle()
             yield self._tabs
             yield self._details
             yield self._text

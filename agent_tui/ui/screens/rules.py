@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -15,6 +14,7 @@ from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean_line, vis
 from agent_tui.ui.rulings import DecisionView, LastingScope, Rulings
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.rows import Rows
 
 _STYLES = {"allow": "$success", "deny": "$error", "ask": "$warning"}
@@ -48,11 +48,11 @@ class RulesScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list and the line that says what was done."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content("Permissions")
             keys = "/".join(self.keys.hint("rules", scope) for scope in _SCOPES)
             remove = self.keys.hint("list", "remove")
-            frame.border_subtitle = Content(
+            frame.legend = (
                 f"{remove} revokes · {keys} keep it for session, project, user · "
                 + self.keys.legend(("list", "cancel", "closes"))
             )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.safe import clean
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.editor import Editor, Field
 
 
@@ -40,11 +40,9 @@ class SecretScreen(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the message and the field."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content(clean(self._title))
-            frame.border_subtitle = Content(
-                self.keys.legend(("field", "accept", "keeps it"), ("field", "cancel", "leaves"))
-            )
+            frame.legend = self.keys.legend(("field", "accept", "keeps it"), ("field", "cancel", "leaves"))
             yield Static(Content(clean(self._message)), classes="message", markup=False)
             yield self._field
 

@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
@@ -15,6 +14,7 @@ from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.ui.backend import SessionView
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.safe import clean
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.settings.value import ValueDialog
 
@@ -59,12 +59,10 @@ class SessionPicker(Picker):
 
     def compose(self) -> ComposeResult:
         """Lay out search line, list and excerpt."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content("Sessions")
-            frame.border_subtitle = Content(
-                self.keys.legend(
-                    ("list", "choose", "opens"), ("list", "rename", "names"), ("list", "cancel", "closes")
-                )
+            frame.legend = self.keys.legend(
+                ("list", "choose", "opens"), ("list", "rename", "names"), ("list", "cancel", "closes")
             )
             yield from self.parts()
             yield self._below

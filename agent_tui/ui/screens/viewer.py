@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 
 from agent_tui.protocol.replay import ReplayBlock
@@ -11,6 +10,7 @@ from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.transcript.view import Transcript
 
 
@@ -31,10 +31,10 @@ class Viewer(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the text."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content(clean_line(f"{self._block.display_name}: {self._block.title}"))
-            frame.border_subtitle = Content(
-                f"{self._block.full_lines:,} lines · " + self.keys.legend(("list", "cancel", "closes"))
+            frame.legend = f"{self._block.full_lines:,} lines · " + self.keys.legend(
+                ("list", "cancel", "closes")
             )
             yield self._view
 

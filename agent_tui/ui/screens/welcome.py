@@ -7,7 +7,6 @@ from typing import Literal
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -17,6 +16,7 @@ from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.rows import Rows
 
 Wish = Literal["begin", "models", "themes", "settings", "help"]
@@ -53,11 +53,9 @@ class Welcome(Dialog[Wish]):
 
     def compose(self) -> ComposeResult:
         """Lay out the facts and what can be done."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content("Welcome to agent-tui")
-            frame.border_subtitle = Content(
-                self.keys.legend(("list", "choose", "chooses"), ("list", "cancel", "begins"))
-            )
+            frame.legend = self.keys.legend(("list", "choose", "chooses"), ("list", "cancel", "begins"))
             yield Static(self._facts(), classes="facts", markup=False)
             yield self._rows
 

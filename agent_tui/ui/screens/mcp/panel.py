@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -16,6 +14,7 @@ from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.safe import clean, clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.screens.mcp.changed import ChangedScreen
 from agent_tui.ui.screens.mcp.sign_in import SignInScreen
 from agent_tui.ui.screens.mcp.text import NONE, about, row
@@ -25,9 +24,6 @@ from agent_tui.ui.widgets.rows import Rows
 
 LOOK_S = 0.5
 LOG_LINES = 6
-
-_ALL_KEYS = 100
-"""From how many columns on the line of keys has room for all of them."""
 
 
 class ServersScreen(Dialog[None]):
@@ -54,29 +50,22 @@ class ServersScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the list, the facts of the marked server, its log, and what was done."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content("MCP servers")
+            frame.legend = self.keys.legend(
+                ("servers", "reconnect", "restarts"),
+                ("servers", "switch", "on/off"),
+                ("servers", "login", "signs in"),
+                ("servers", "accept", "changes"),
+                ("list", "choose", "log"),
+                ("servers", "logout", "out"),
+                ("servers", "reload", "reads settings"),
+                ("list", "cancel", "closes"),
+            )
             yield self._rows
             yield self._about
             yield self._log
             yield self._said
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Name the keys, all of them where there is room."""
-        wide = event.size.width >= _ALL_KEYS
-        out = [("servers", "logout", "out")] if wide else []
-        read = [("servers", "reload", "reads settings")] if wide else []
-        legend = self.keys.legend(
-            ("servers", "reconnect", "restarts"),
-            ("servers", "switch", "on/off"),
-            ("servers", "login", "signs in"),
-            *out,
-            ("servers", "accept", "changes"),
-            ("list", "choose", "log"),
-            *read,
-            ("list", "cancel", "closes"),
-        )
-        self.query_one(".frame").border_subtitle = Content(legend)
 
     def on_mount(self) -> None:
         """Look now and again."""

@@ -6,7 +6,6 @@ import asyncio
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -14,6 +13,7 @@ from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.servers import ServerDesk
 from agent_tui.ui.widgets.editor import Editor, Field
 
@@ -47,12 +47,10 @@ class SignInScreen(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out what to do, the address, and the field."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content(clean_line(f"Sign in to {self._name}"))
-            frame.border_subtitle = Content(
-                self.keys.legend(
-                    ("field", "accept", "copies the address, or takes yours"), ("field", "cancel", "leaves")
-                )
+            frame.legend = self.keys.legend(
+                ("field", "accept", "copies the address, or takes yours"), ("field", "cancel", "leaves")
             )
             yield self._why
             yield self._address

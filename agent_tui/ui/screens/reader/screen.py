@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -16,6 +17,7 @@ from agent_tui.ui.look import spans
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import BETWEEN, fit_legend, more_keys
 from agent_tui.ui.transcript.view import Transcript
 from agent_tui.ui.widgets.editor import Editor, Field
 
@@ -111,7 +113,10 @@ class Reader(Dialog[None]):
             ("reader", "scrollback", "scrollback"),
             ("reader", "close", "closes"),
         )
-        self._foot.update(spans((said or f"{place}{found}", "$accent"), f" · {legend}"))
+        place = said or f"{place}{found}"
+        room = self.size.width - 2 - cell_len(f"{place}{BETWEEN}")
+        keys = fit_legend(legend, room, more_keys(self.keys))
+        self._foot.update(spans((place, "$accent"), f"{BETWEEN}{keys}" if keys else ""))
 
     def on_transcript_open_full(self, event: Transcript.OpenFull) -> None:
         """Show the whole of a result that was cut."""

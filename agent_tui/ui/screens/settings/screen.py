@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
@@ -15,6 +14,7 @@ from agent_tui.ui.configuring import SettingScope, SettingsDesk, SettingsView, S
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.screens.picker import Choice, Picker
 from agent_tui.ui.screens.settings.pages import (
     IN_FORCE,
@@ -81,7 +81,7 @@ class SettingsScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the pages, the search line, the list and what the marked setting means."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content("Settings")
             yield self._bar
             yield self._file
@@ -123,8 +123,7 @@ class SettingsScreen(Dialog[None]):
         self._shown = rows(self._page, self._view, self._field.text.strip(), self._width)
         self._rows.set_rows([row.content for row in self._shown])
         self._show_details()
-        frame = self.query_one(".frame")
-        frame.border_subtitle = Content(self._keys())
+        self.query_one(Frame).legend = self._keys()
 
     def _keys(self) -> str:
         hint = self.keys.hint

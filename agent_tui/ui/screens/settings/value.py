@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.dialog import Dialog
+from agent_tui.ui.screens.frame import Frame
 from agent_tui.ui.widgets.editor import Editor, Field
 
 
@@ -30,10 +30,10 @@ class ValueDialog(Dialog[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out what it is about and the field."""
-        with Vertical(classes="frame") as frame:
+        with Frame(self.keys) as frame:
             frame.border_title = Content(clean_line(self._title))
             accept, cancel = self.keys.hint("field", "accept"), self.keys.hint("field", "cancel")
-            frame.border_subtitle = Content(f"{accept} writes · {cancel} leaves it")
+            frame.legend = f"{accept} writes · {cancel} leaves it"
             yield Static(Content(clean_line(self._about)), classes="about", markup=False)
             yield self._field
 
