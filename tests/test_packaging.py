@@ -88,12 +88,12 @@ def test_wheel_holds_the_themes(clean_python: Path, tmp_path: Path) -> None:
     assert done.stdout.split() == sorted(path.stem for path in (ROOT / "themes").glob("*.toml"))
 
 
-def test_wheel_brings_the_changelog_of_its_version(clean_python: Path, tmp_path: Path) -> None:
+def test_wheel_brings_the_changelog_of_its_version(built: Built, clean_python: Path, tmp_path: Path) -> None:
     code = "import sys; from agent_tui.ui.commands.papers import changelog; sys.stdout.write(changelog())"
 
     done = run(clean_python, "-c", code, cwd=tmp_path)
 
-    assert done.stdout.strip() == (ROOT / "CHANGELOG.md").read_text().strip(), done.stderr
+    assert done.stdout.strip() == (built.source / "CHANGELOG.md").read_text().strip(), done.stderr
 
 
 def test_no_global_package_is_called_tools(clean_python: Path, tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 @dataclass(frozen=True)
 class Built:
-    """What came of a build. `files` are the relative paths of the sources that were copied."""
+    """What came of a build. `source` is the copy it was made of, `files` are the relative paths in it."""
 
+    source: Path
     files: frozenset[str]
     wheel: Path
     sdist: Path
@@ -58,4 +59,4 @@ def build(folder: Path, *flags: str) -> Built:
     (source / ".git/HEAD").write_text(f"{COMMIT}\n")
     succeed(sys.executable, "-m", "build", *flags, "--outdir", products, source, cwd=folder)
     (wheel,), (sdist,) = products.glob("*.whl"), products.glob("*.tar.gz")
-    return Built(files, wheel, sdist)
+    return Built(source, files, wheel, sdist)

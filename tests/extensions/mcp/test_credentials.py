@@ -233,7 +233,7 @@ async def test_a_file_that_holds_no_id_token_is_sent_to_nobody(workspace: Path) 
 async def test_a_company_that_does_not_vouch_is_told(
     workspace: Path, fields: dict[str, object], why: str
 ) -> None:
-    there = GrantWorld(**fields)  # type: ignore[arg-type]
+    there = GrantWorld(**fields)
     async with oauth_world(there), world(workspace, [by_company(there)]) as here:
         assert here.status("web").state == "failed"
         assert why in here.status("web").detail
