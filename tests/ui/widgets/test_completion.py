@@ -53,3 +53,28 @@ async def test_a_list_of_files_that_is_behind_the_text_replaces_nothing(workspac
         assert prompt.text == "@beta.py"
         assert here.app.completion.handle("submit") is False
         assert prompt.text == "@beta.py"
+
+
+async def test_one_enter_completes_the_argument_of_every_command_and_sends_it(workspace: Path) -> None:
+    sent: list[tuple[str, str]] = []
+    async with stage(workspace) as here:
+        here.app.actions.submit_command = (  # what would run is not the question
+            lambda command, word, args: sent.append((word, args))
+        )
+        tried: list[tuple[str, str]] = []
+        for command in here.app.registry.all():
+            if command.complete is None or command.name == "config":  # its words need settings files
+                continue
+            names = await command.complete(here.app.actions, "")
+            for name in list(names)[:1]:
+                await here.until(lambda: not here.app.completion.is_open)  # of the command before
+                here.app.prompt.put(f"/{command.name} {name[:-1]}")
+                await here.until(
+                    lambda name=name: here.app.completion.is_open and name in here.app.completion.texts
+                )
+                here.app.completion.move_to(here.app.completion.texts.index(name))
+                await here.press("enter")
+                tried.append((command.name, name))
+
+    assert len(tried) > 10
+    assert sent == tried
