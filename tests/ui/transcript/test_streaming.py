@@ -246,3 +246,16 @@ def test_memory_is_given_back_once_everything_was_collected() -> None:
 
     assert collector.idle()
     assert calls == [3.0]
+
+
+@pytest.mark.usefixtures("gc_restored")
+def test_what_is_free_is_given_back_before_everything_is_collected() -> None:
+    clock, calls, sizes = Clock(), list[float](), iter([100.0, 103.0, 105.0])
+    collector = Collector(clock, size_mib=lambda: next(sizes), give_back=lambda: calls.append(clock.now))
+    collector.started()
+    clock.now = 3.0
+    assert not collector.idle()
+    assert calls == []
+
+    assert not collector.idle()
+    assert calls == [3.0]
