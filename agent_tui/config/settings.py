@@ -28,7 +28,7 @@ Mode = Literal["default", "accept-edits", "plan", "auto", "dont-ask", "bypass"]
 class Section(BaseModel):
     """A table of the settings file; unknown keys are reported by the loader, not here."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class ModelSettings(Section):

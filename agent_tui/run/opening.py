@@ -79,6 +79,8 @@ class SessionBuilder:
         restored = await asyncio.to_thread(lambda: record.restored(keep_pending=True))
         unsent = await asyncio.to_thread(record.unsent)
         record.notices += explain(restored)
+        if restored.messages:  # what the next request holds is shown, and the tools are part of it
+            await ground.tools.get_ready()
         world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
         surroundings = Surroundings(
             ground.workspace,
@@ -146,6 +148,7 @@ class SessionBuilder:
             ask_continue=desk.ask_continue,
             queue=MessageQueue(keep=record.keep_unsent, found=unsent),
             session_id=record.id,
+            late=ground.tools,
             reminders=lambda: [*plan(), *told.take()],
             attach=Attachments(
                 ground.tools,
