@@ -91,7 +91,9 @@ def test_tour_with_mixed_decisions_does_what_was_decided(place: Place) -> None:
         terminal.send("\r")
         terminal.until("2 allowed")
         terminal.send("x")  # the rest not
-        terminal.until(lambda text: " open" not in text.split("Approve")[1].split("\n")[0])
+        terminal.until(
+            lambda text: "Approve" in text and " open" not in text.split("Approve")[1].split("\n")[0]
+        )
         terminal.send("\r")
         terminal.until("Allow this?")  # the second round shows a real diff
         grace(terminal)

@@ -29,8 +29,7 @@ def test_terminal_is_as_it_was_after_a_normal_end(place: Place, tmp_path: Path) 
         terminal.until(LOADED)
         in_use(terminal)
         terminal.send("help\r")
-        terminal.until("▌ help")
-        terminal.until("No model")
+        terminal.until("Offline model: built in")
         terminal.send("/exit\r")
 
         assert terminal.wait() == 0

@@ -293,7 +293,12 @@ async def test_item_56_the_panel_has_its_title_before_the_tool_ends(workspace: P
     async with stage(workspace, backend=FakeBackend(workspace, script=[steps])) as here:
         await here.send("go")
         await here.until(lambda: len(here.app.transcript.document.blocks) == 2)
-        await here.until(lambda: here.app.transcript.document.blocks[1].data.state == "running")
+        await here.until(
+            lambda: (
+                here.app.transcript.document.blocks[1:2]
+                and here.app.transcript.document.blocks[1].data.state == "running"
+            )
+        )
         panel = here.app.transcript.document.blocks[1].data
         assert (panel.display_name, panel.title) == ("Bash", "pytest -q")
         gate.set()

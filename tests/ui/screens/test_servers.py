@@ -181,9 +181,9 @@ async def test_the_command_does_the_same_by_its_words(workspace: Path) -> None:
         assert "12:00:01 state  ready" in said
 
         await here.send("/mcp reconnect nobody")
-        await here.until(lambda: "the servers are: files" in here.notices[-1])
+        await here.until(lambda: "the servers are: files" in "".join(here.notices[-1:]))
         await here.send("/mcp add x -- y")
-        await here.until(lambda: "In a shell: agent-tui mcp add" in here.notices[-1])
+        await here.until(lambda: "In a shell: agent-tui mcp add" in "".join(here.notices[-1:]))
 
 
 async def test_without_servers_the_panel_says_how_to_add_one(workspace: Path) -> None:
