@@ -252,7 +252,7 @@ async def test_a16_an_unknown_tool_is_an_error_for_that_call_only(workspace: Pat
     batch = await make_world(workspace).run(call("c0", "weather"), call("c1", path="a"))
 
     assert effects(batch) == {"c0": "unknown_tool", "c1": "ran"}
-    assert output(batch, "c0").startswith("No tool named 'weather'. The tools are: read, write")
+    assert output(batch, "c0").startswith("No tool named 'weather'; there are read, write")
 
 
 @pytest.mark.parametrize(
@@ -416,7 +416,7 @@ async def test_p07_a_source_that_knows_no_tools_answers_every_call(workspace: Pa
     batch = await make_world(workspace, tools=CompositeSource()).run(call("c0"))
 
     assert effects(batch) == {"c0": "unknown_tool"}
-    assert output(batch, "c0") == "No tool named 'read': there are no tools."
+    assert output(batch, "c0") == "No tool named 'read'; there are none."
 
 
 async def test_verdicts_of_other_calls_change_nothing(workspace: Path) -> None:
