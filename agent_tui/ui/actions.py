@@ -75,7 +75,7 @@ class AppActions:
             except Exception as error:  # the core or a command failed: one line, not the program
                 self._app.report_bug(error)
 
-        return self._app.run_worker(guarded(), group=group, exit_on_error=True)
+        return self._app.run_worker(guarded, group=group, exit_on_error=True)
 
     # CommandHost
 

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -196,7 +196,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self._hand_over.begin()
 
     def _painted(self) -> None:
-        self.run_worker(self._load(), group="load", exit_on_error=False)
+        self.run_worker(self._load, group="load", exit_on_error=False)
 
     async def _load(self) -> None:
         try:
@@ -240,7 +240,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self._link.backend.warm_up()
         if not self._warming:
             self._warming = True
-            self.run_worker(asyncio.to_thread(load_ahead), group="warm", exit_on_error=False)
+            self.run_worker(partial(asyncio.to_thread, load_ahead), group="warm", exit_on_error=False)
 
     def _own_blocks(self) -> list[ReplayBlock]:
         return [ReplayBlock(kind="notice", text=text) for _, text in self._start_notices]
@@ -418,7 +418,11 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     def run_turn_in_worker(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run a turn beside the screen."""
-        self.run_worker(work(), group="turn", exit_on_error=True)
+
+        async def turn() -> None:
+            await work()
+
+        self.run_worker(turn, group="turn", exit_on_error=True)
 
     def turn_began(self) -> None:
         """Show that work goes on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tui.protocol.errors import AgentTuiError
@@ -26,7 +27,7 @@ class Leaving:
 
     def begin(self, code: int = 0) -> None:
         """Leave with an exit code, beside whatever goes on."""
-        self._app.run_worker(self._leave(code), group="leave", exit_on_error=False)
+        self._app.run_worker(partial(self._leave, code), group="leave", exit_on_error=False)
 
     def give_up(self, failure: Exception) -> None:
         """End because the start failed. A page has no terminal below it to read the reason on: there it stands."""

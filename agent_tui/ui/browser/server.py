@@ -101,18 +101,19 @@ async def serve(command: str, *, port: int, title: str, tell: Callable[[str], No
         await runner.setup()
         try:
             await web.SockSite(runner, listener).start()
-            tell(door.url)
-            await _told_to_end()
+            ended = _when_told_to_end()
+            tell(door.url)  # whoever reads it may end us at once
+            await ended.wait()
         finally:
             await server.close_pages()
             await runner.cleanup()
 
 
-async def _told_to_end() -> None:
+def _when_told_to_end() -> asyncio.Event:
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
-    await ended.wait()
+    return ended
 
 
 def quiet_logs() -> None:

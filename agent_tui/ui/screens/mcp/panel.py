@@ -156,7 +156,7 @@ class ServersScreen(Dialog[None]):
             except AgentTuiError as error:
                 self.say(str(error))
 
-        self.run_worker(do(), group="servers")
+        self.run_worker(do, group="servers")
 
     def _signed_in(self, said: str | None) -> None:
         if said:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
@@ -145,7 +146,7 @@ class Reader(Dialog[None]):
         """Search, or leave the search line."""
         event.stop()
         if event.action == "accept":
-            self.run_worker(self._search(self._field.text), group="find", exclusive=True)
+            self.run_worker(partial(self._search, self._field.text), group="find", exclusive=True)
         self._end_search()
 
     async def _search(self, text: str) -> None:

@@ -99,7 +99,7 @@ class SettingsScreen(Dialog[None]):
         async def run() -> None:
             await work
 
-        self.run_worker(run(), group="settings", exit_on_error=True)
+        self.run_worker(run, group="settings", exit_on_error=True)
 
     async def _look(self) -> None:
         view = await self._desk.look()

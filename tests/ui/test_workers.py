@@ -1,0 +1,29 @@
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "agent_tui"
+FILES = [path for path in sorted(SOURCE.rglob("*.py")) if "run_worker(" in path.read_text()]
+
+
+def begun(path: Path) -> list[str]:
+    """The calls of `run_worker` that are given a coroutine instead of the function that makes it."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "run_worker"
+        and isinstance(node.args[0], ast.Call)
+        and ast.unparse(node.args[0].func) != "partial"
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_worker_that_never_begins_leaves_no_coroutine_that_nobody_awaited(path: Path) -> None:
+    assert begun(path) == []
+
+
+def test_there_are_workers() -> None:
+    assert len(FILES) > 5
