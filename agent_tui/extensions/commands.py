@@ -87,7 +87,8 @@ class CommandLibrary:
 def _files(folder: Path, prefix: str = "", depth: int = 1) -> Iterator[tuple[str, Path]]:
     """Give the name and path of every markdown file, by name, subfolders after their neighbours."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: (entry.is_dir(), entry.name))
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: (entry.is_dir(), entry.name))
     except OSError:
         return
     for entry in entries:

@@ -18,15 +18,18 @@ def make_run_folder() -> Path:
 def sweep_run_folders() -> None:
     """Remove folders of this user whose process is gone."""
     base = Path(tempfile.gettempdir())
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(base):
+    with contextlib.suppress(OSError), os.scandir(base) as entries:
+        for entry in entries:
             found = _OURS.match(entry.name)
             if found and _is_abandoned(entry, int(found[1])):
                 shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _is_abandoned(entry: "os.DirEntry[str]", pid: int) -> bool:
-    if not entry.is_dir(follow_symlinks=False) or entry.stat(follow_symlinks=False).st_uid != os.getuid():
+    try:
+        if not entry.is_dir(follow_symlinks=False) or entry.stat(follow_symlinks=False).st_uid != os.getuid():
+            return False
+    except OSError:  # another program removed it
         return False
     try:
         os.kill(pid, 0)

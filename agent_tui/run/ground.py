@@ -224,10 +224,6 @@ def make_ground(options: RunOptions, workspace: Path, *, late_tools: bool = Fals
     tools = chosen_tools(tools, inputs)
     sweep_run_folders()
     sweep(paths.sessions / project_folder(workspace))
-    temp, outputs = make_run_folder(), make_run_folder()
-    late = _sandbox(loaded.settings, workspace, paths, temp, visible=[paths.sessions, outputs])
-    granted = GrantedSandbox(late, [path.resolve() for path in options.add_dirs])
-    sandbox = WithoutVariables(granted, loaded.settings.shell.env_deny)
     problems = [f"Settings: {problem}" for problem in loaded.problems]
     if loaded.broken:
         problems.append("Nothing is allowed unasked until that file is mended.")
@@ -248,15 +244,21 @@ def make_ground(options: RunOptions, workspace: Path, *, late_tools: bool = Fals
         problems.append(_UNTRUSTED_CHANGED if verdict.changed else _UNTRUSTED)
     problems += [f"A skill needs a look: {fault}" for fault in texts.skills.find().faults]
     problems += [f"An agent needs a look: {fault}" for fault in texts.agent_faults]
+    guardrails = load_guardrails(paths.guardrails) if options.counted.code else ()
+    tools = tools_of_run(texts.chosen, tools)
+    # From here on nothing may fail: what is held now is given back by `close` only.
+    temp, outputs = make_run_folder(), make_run_folder()
+    late = _sandbox(loaded.settings, workspace, paths, temp, visible=[paths.sessions, outputs])
+    granted = GrantedSandbox(late, [path.resolve() for path in options.add_dirs])
     return Ground(
         options=options,
         inputs=inputs,
-        guardrails=load_guardrails(paths.guardrails) if options.counted.code else (),
+        guardrails=guardrails,
         workspace=workspace,
         paths=paths,
         loaded=loaded,
-        tools=tools_of_run(texts.chosen, tools),
-        sandbox=sandbox,
+        tools=tools,
+        sandbox=WithoutVariables(granted, loaded.settings.shell.env_deny),
         granted=granted,
         refused_hosts=late.refused_hosts if isinstance(late, LateSandbox) else tuple,
         trusted=trusted,

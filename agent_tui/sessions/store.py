@@ -305,7 +305,8 @@ class SessionStore:
 
     def _folders(self) -> Iterator[Path]:
         try:
-            names = sorted(entry.name for entry in os.scandir(self.root) if entry.is_dir())
+            with os.scandir(self.root) as entries:
+                names = sorted(entry.name for entry in entries if entry.is_dir())
         except OSError:
             return
         for name in names:
