@@ -73,5 +73,5 @@ async def test_all_there_is_to_know_of_a_skill(workspace: Path) -> None:
             "Do it for $ARGUMENTS.",
         ):
             assert words in shown
-        with pytest.raises(AgentTuiError, match=r"No skill named 'other'\. Skills: notes\."):
-            await world.core.house.skill("other")
+        with pytest.raises(AgentTuiError, match=r"No skill named 'zip'; there are notes\."):
+            await world.core.house.skill("zip")

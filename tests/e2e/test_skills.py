@@ -15,14 +15,14 @@ def test_skills_are_listed_and_shown_from_a_shell(place: Place) -> None:
     listed = place.run("skills", "list")
     as_json = place.run("skills", "list", "--json")
     shown = place.run("skills", "info", "notes")
-    unknown = place.run("skills", "info", "other")
+    unknown = place.run("skills", "info", "zip")
 
     assert (listed.returncode, listed.stdout) == (0, "notes  Writes notes. (project)\n")
     (row,) = json.loads(as_json.stdout)["skills"]
     assert (row["name"], row["origin"], row["for_model"]) == ("notes", "project", True)
     assert row["path"] == str(place.project / ".agents/skills/notes/SKILL.md")
     assert "Write them." in shown.stdout
-    assert (unknown.returncode, "No skill named 'other'. Skills: notes." in unknown.stderr) == (2, True)
+    assert (unknown.returncode, "No skill named 'zip'; there are notes." in unknown.stderr) == (2, True)
 
 
 def test_a_skill_that_cannot_be_used_is_named_and_ends_with_1(place: Place) -> None:

@@ -277,7 +277,7 @@ def test_the_rules_of_a_profile_count_besides_the_others(place: Place, serve: Se
     assert (place.project / "made").exists()
 
 
-@pytest.mark.parametrize(("toml", "told"), [(PROFILES, "there are careful"), ("", "there is none")])
+@pytest.mark.parametrize(("toml", "told"), [(PROFILES, "there are careful"), ("", "there are none")])
 def test_a_profile_that_there_is_not_is_a_usage_error(place: Place, toml: str, told: str) -> None:
     put(place.home / ".config/agent-tui/config.toml", toml)
     done = place.run("-p", "go", "--profile", "fast")
@@ -292,7 +292,7 @@ def test_a_project_that_is_not_trusted_brings_no_profile(place: Place) -> None:
     done = place.run("-p", "go", "--profile", "evil")
 
     assert done.returncode == 2
-    assert "there is none" in done.stderr
+    assert "there are none" in done.stderr
 
 
 def test_the_theme_of_a_profile_is_there_with_the_first_frame(place: Place) -> None:

@@ -116,7 +116,7 @@ class FakeHouse:
 
     async def skill(self, name: str) -> str:
         if name != "one":
-            raise AgentTuiError(f"No skill named {name!r}. Skills: one.")
+            raise AgentTuiError(f"No skill named {name!r}; there are one.")
         return "# one\n\n* Description: The first.\n\n---\n\nDo the first thing."
 
     async def reload_skills(self) -> str:

@@ -193,7 +193,7 @@ def test_faulty_lines_are_named_and_nothing_runs(place: Place) -> None:
         "F:5: prompt: is missing",
         "F:6: id: 'a' is the id of line 1 too",
         "F:7: id: '../up' is no id",
-        "F:8: budget: is no field of a task; there are",
+        "F:8: budget: is no field of a task; did you mean 'max_budget_usd'?",
         "F:9: max_turns: ",
         "F:10: permission_mode: no mode 'godly'; there are",
     ):

@@ -11,7 +11,7 @@ async def test_a_skill_is_shown_with_its_text(workspace: Path) -> None:
         await here.until(lambda: "Do the first thing." in here.picture())
         await here.press("escape")
         await here.send("/skills info two")
-        await here.until(lambda: any("No skill named 'two'. Skills: one." in text for text in here.notices))
+        await here.until(lambda: any("No skill named 'two'; there are one." in text for text in here.notices))
 
 
 async def test_looking_again_also_takes_commands_anew(workspace: Path) -> None:
