@@ -64,12 +64,12 @@ class AppActions:
         except AgentTuiError as error:
             self._app.status.show_hint(str(error))
 
-    def work(self, job: Awaitable[None], group: str = "action") -> Worker[None]:
+    def work(self, job: Callable[[], Awaitable[None]], group: str = "action") -> Worker[None]:
         """Do a job beside the screen; what goes wrong is one line."""
 
         async def guarded() -> None:
             try:
-                await job
+                await job()
             except AgentTuiError as error:
                 self.notice("error", str(error))
             except Exception as error:  # the core or a command failed: one line, not the program
@@ -266,9 +266,9 @@ class AppActions:
     def ready(self) -> None:
         """Do what waited for the core: offer what was not sent, ask about what the project brings, run shell lines."""
         offer_unsent(self._app, self.backend.unsent(), draft=self._app.prompt.text)
-        self.work(self._meet())
+        self.work(self._meet)
         prompts = PromptDesk(self._app.registry, self.backend.mcp, joined=self._app.completion.refresh_offers)
-        self.work(prompts.follow(), group="prompts")
+        self.work(prompts.follow, group="prompts")
         self.shell.ready()
 
     async def _meet(self) -> None:
@@ -319,7 +319,7 @@ class AppActions:
 
     def run_command(self, command: Command, args: str) -> None:
         """Run a command now."""
-        self.work(command.run(self, args))
+        self.work(lambda: command.run(self, args))
 
     def run_named(self, name: str) -> None:
         """Run the command of this name as if it was typed."""
@@ -415,7 +415,7 @@ class AppActions:
 
     def search(self, text: str) -> None:
         """Find a text in the conversation."""
-        self.work(self._find(text))
+        self.work(lambda: self._find(text))
 
     async def _find(self, text: str) -> None:
         hits = await self._app.transcript.search(text)
@@ -427,7 +427,7 @@ class AppActions:
     def page_out(self) -> None:
         """Leave the texts of this run on disk that are far above by now."""
         if self._old_texts.are_many() and self._app.link is not None:
-            self.work(self._old_texts.leave(self.backend), group="paging")
+            self.work(lambda: self._old_texts.leave(self.backend), group="paging")
 
     def go_to_match(self, step: int) -> None:
         """Go to another place where the text was found."""
@@ -451,7 +451,7 @@ class AppActions:
 
     def open_pictures(self, call_id: str, prompt: str) -> None:
         """Open images outside; say so when that failed."""
-        self.work(self._open_pictures(call_id, prompt), "pictures")
+        self.work(lambda: self._open_pictures(call_id, prompt), "pictures")
 
     async def _open_pictures(self, call_id: str, prompt: str) -> None:
         if said := await self.backend.open_images(call_id=call_id, prompt=prompt):
@@ -459,7 +459,7 @@ class AppActions:
 
     def attach_image(self, path: str = "", pasted: str = "") -> None:
         """Attach an image file, or the image of the clipboard; a file that is none is the text that was `pasted`."""
-        self.work(self._attach_image(path, pasted), "attach")
+        self.work(lambda: self._attach_image(path, pasted), "attach")
 
     async def _attach_image(self, path: str, pasted: str) -> None:
         try:
@@ -471,7 +471,7 @@ class AppActions:
 
     def open_full(self, call_id: str) -> None:
         """Show the whole of a result that was cut for display."""
-        self.work(self._open_full(call_id))
+        self.work(lambda: self._open_full(call_id))
 
     async def _open_full(self, call_id: str) -> None:
         block = await self.backend.full_output(call_id)

@@ -26,23 +26,23 @@ class Pickers:
 
     def model(self) -> Worker[None]:
         """Choose a model."""
-        return self._actions.work(self._pick_model())
+        return self._actions.work(self._pick_model)
 
     def session(self) -> None:
         """Choose a session."""
-        self._actions.work(self._pick_session())
+        self._actions.work(self._pick_session)
 
     def theme(self) -> Worker[None]:
         """Choose a theme, seeing each."""
-        return self._actions.work(self._choose_theme())
+        return self._actions.work(self._choose_theme)
 
     def command(self) -> None:
         """Choose a command."""
-        self._actions.work(self._choose_command())
+        self._actions.work(self._choose_command)
 
     def earlier_prompt(self) -> None:
         """Choose an earlier prompt."""
-        self._actions.work(self._choose_prompt())
+        self._actions.work(self._choose_prompt)
 
     async def _pick_model(self) -> None:
         current = self._actions.backend.status()

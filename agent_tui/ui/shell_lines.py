@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.backend import Backend
 
-Work = Callable[[Awaitable[None], str], "Worker[None]"]
+Work = Callable[[Callable[[], Awaitable[None]], str], "Worker[None]"]
 _USAGE = "! runs a shell line and shows the model its output; !! keeps it to yourself."
 
 
@@ -34,7 +34,7 @@ class ShellLines:
         if self._app.link is None:
             self._early.append(text)
             return
-        worker = self._work(self._run(command, private=text.startswith("!!")), "shell")
+        worker = self._work(lambda: self._run(command, private=text.startswith("!!")), "shell")
         self._running = [*(one for one in self._running if not one.is_finished), worker]
 
     def ready(self) -> None:

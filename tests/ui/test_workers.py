@@ -4,17 +4,20 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "agent_tui"
-FILES = [path for path in sorted(SOURCE.rglob("*.py")) if "run_worker(" in path.read_text()]
+BEGIN = {"run_worker", "work"}
+FILES = [
+    path for path in sorted(SOURCE.rglob("*.py")) if any(f".{name}(" in path.read_text() for name in BEGIN)
+]
 
 
 def begun(path: Path) -> list[str]:
-    """The calls of `run_worker` that are given a coroutine instead of the function that makes it."""
+    """The calls that begin a worker and are given a coroutine instead of the function that makes it."""
     return [
         ast.unparse(node)
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "run_worker"
+        and node.func.attr in BEGIN
         and isinstance(node.args[0], ast.Call)
         and ast.unparse(node.args[0].func) != "partial"
     ]
