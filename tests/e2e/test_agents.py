@@ -27,7 +27,7 @@ def test_plan_is_shown_whole_accepted_and_carried_out(place: Place, serve: Serve
         terminal.until("Carry it out, accept edits")
         assert "Petal plan" in terminal.text
         assert "step number 39" not in terminal.text
-        terminal.quiet(0.6)
+        terminal.quiet(0.6, wait_s=2)
         terminal.send("\x1b[6~\x1b[6~")
         terminal.until("step number 39")
         terminal.send("\r")
@@ -49,7 +49,7 @@ def test_write_in_plan_mode_is_refused_and_a_declined_plan_keeps_it(place: Place
         terminal.until(READY)
         terminal.send("do it\r")
         terminal.until("Carry it out, accept edits")
-        terminal.quiet(0.6)
+        terminal.quiet(0.6, wait_s=2)
         terminal.send("\x1b")
         terminal.until("I go on planning.")
         requests = served.requests

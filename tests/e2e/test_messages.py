@@ -147,7 +147,7 @@ def test_esc_twice_in_the_review_denies_and_a_normal_turn_follows(place: Place, 
             grace(terminal)
             terminal.send("\x1b")
             terminal.until(lambda text: "y Allow" not in text)
-            terminal.quiet(0.5)
+            terminal.quiet(0.5, wait_s=2)
 
         requests = stop_and_go_on(place, served, "review", ready=ready)
         results = blocks(requests[-1], "user", "tool_result")

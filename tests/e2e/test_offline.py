@@ -11,7 +11,7 @@ OPEN = "Approve"
 def grace(terminal: Terminal) -> None:
     """Let the approval screen's half second pass in which keys decide nothing."""
     terminal.until("y Allow")
-    terminal.quiet(0.7)
+    terminal.quiet(0.7, wait_s=2)
 
 
 def test_project_is_explained_from_its_own_files(place: Place) -> None:

@@ -89,10 +89,7 @@ def test_a_tool_that_there_is_not_is_a_usage_error(place: Place, serve: Serve) -
 
     assert [run.returncode for run in (none, other, screen, both)] == [2, 2, 2, 2]
     assert "no server offers a tool" in none.stderr
-    assert (
-        "there is no 'mcp__gate__nothing'; did you mean "
-        in other.stderr
-    )
+    assert "there is no 'mcp__gate__nothing'; did you mean " in other.stderr
     assert "--permission-prompt-tool needs -p" in screen.stderr
     assert "choose one of --permission-command and --permission-prompt-tool" in both.stderr
     assert asked == []

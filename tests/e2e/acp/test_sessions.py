@@ -113,10 +113,13 @@ async def test_a_prompt_that_waits_for_a_silent_server_can_be_cancelled(place: P
     silent = McpServerStdio(
         name="silent", command=sys.executable, args=["-c", "import time; time.sleep(600)"], env=[]
     )
+    config = place.home / ".config/agent-tui/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("nosuch = 1\n")
     async with editor(place.env(), *OFFLINE) as one:
         session_id = await one.open(place.project, mcp_servers=[silent])
         running = asyncio.create_task(one.say(session_id, "hello"))
-        await one.until(lambda: one.text())  # the sentences of the start come before the wait
+        await one.until(lambda: "nosuch" in one.text())  # the sentences of the start come before the wait
         await one.agent.cancel(session_id=session_id)
 
         assert (await running).stop_reason == "cancelled"
