@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent_tui.extensions.mcp.oauth_config import OAuthClient, OAuthEntry, read_oauth
+from agent_tui.extensions.mcp.oauth_config import OAuthClient, read_oauth
 
 MAX_FILE_BYTES = 1 << 20
 MAX_SERVERS = 100
@@ -92,7 +92,7 @@ class _Entry(BaseModel):
     disabled: bool = False
     tools: tuple[str, ...] | None = None
     disabled_tools: tuple[str, ...] = ()
-    oauth: OAuthEntry = OAuthEntry()
+    oauth: OAuthClient = OAuthClient()
 
 
 _TRANSPORTS: Mapping[str, Transport] = {

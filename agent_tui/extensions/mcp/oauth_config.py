@@ -1,29 +1,31 @@
 """Reads how this program is known to a server's authorization server: the `oauth` table of a server."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+Table = TypeVar("Table", bound=BaseModel)
 Grant = Literal["authorization_code", "client_credentials", "enterprise_managed"]
 """Who is signed in: a person in a browser, this program itself, or a person whom the company's sign-in vouches for."""
 
 
-@dataclass(frozen=True)
-class IdentityProvider:
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class IdentityProvider(_Table):
     """The company's sign-in, which exchanges the person's ID token. All may be ""."""
 
     token_endpoint: str = ""
     client_id: str = ""
-    client_secret: str = field(default="", repr=False)
-    id_token: str = field(default="", repr=False)
+    client_secret: str = Field(default="", repr=False)
+    id_token: str = Field(default="", repr=False)
     id_token_file: str = ""
 
 
-@dataclass(frozen=True)
-class OAuthClient:
+class OAuthClient(_Table):
     """How this program is known to a server's sign-in, where it cannot register itself. All may be "".
 
     `issuer` is the authorization server that the secrets belong to, and gets them alone. `private_key` is PEM.
@@ -31,41 +33,14 @@ class OAuthClient:
 
     grant: Grant = "authorization_code"
     client_id: str = ""
-    client_secret: str = field(default="", repr=False)
-    client_metadata_url: str = ""
-    redirect_port: int = 0
-    issuer: str = ""
-    scopes: tuple[str, ...] = ()
-    private_key: str = field(default="", repr=False)
-    private_key_file: str = ""
-    idp: IdentityProvider = IdentityProvider()
-
-
-class _Idp(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    token_endpoint: str = ""
-    client_id: str = ""
-    client_secret: str = ""
-    id_token: str = ""
-    id_token_file: str = ""
-
-
-class OAuthEntry(BaseModel):
-    """The table as people write it down."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    grant: Grant = "authorization_code"
-    client_id: str = ""
-    client_secret: str = ""
+    client_secret: str = Field(default="", repr=False)
     client_metadata_url: str = ""
     redirect_port: int = Field(default=0, ge=0, le=65_535)
     issuer: str = ""
     scopes: tuple[str, ...] = ()
-    private_key: str = ""
+    private_key: str = Field(default="", repr=False)
     private_key_file: str = ""
-    idp: _Idp = _Idp()
+    idp: IdentityProvider = IdentityProvider()
 
     @field_validator("scopes", mode="before")
     @classmethod
@@ -73,25 +48,13 @@ class OAuthEntry(BaseModel):
         return tuple(value.split()) if isinstance(value, str) else value
 
 
-def read_oauth(entry: OAuthEntry, expand: Callable[[str], str]) -> OAuthClient:
-    """Put variables in place and check what belongs together. Raises ValueError."""
-    client = OAuthClient(
-        grant=entry.grant,
-        client_id=expand(entry.client_id),
-        client_secret=expand(entry.client_secret),
-        client_metadata_url=expand(entry.client_metadata_url),
-        redirect_port=entry.redirect_port,
-        issuer=expand(entry.issuer),
-        scopes=tuple(expand(scope) for scope in entry.scopes),
-        private_key=expand(entry.private_key),
-        private_key_file=expand(entry.private_key_file),
-        idp=IdentityProvider(
-            token_endpoint=expand(entry.idp.token_endpoint),
-            client_id=expand(entry.idp.client_id),
-            client_secret=expand(entry.idp.client_secret),
-            id_token=expand(entry.idp.id_token),
-            id_token_file=expand(entry.idp.id_token_file),
-        ),
+def read_oauth(written: OAuthClient, expand: Callable[[str], str]) -> OAuthClient:
+    """Put variables in place in what people wrote down, and check what belongs together. Raises ValueError."""
+    client = _expanded(written, expand).model_copy(
+        update={
+            "scopes": tuple(expand(scope) for scope in written.scopes),
+            "idp": _expanded(written.idp, expand),
+        }
     )
     match client.grant:
         case "authorization_code":
@@ -111,6 +74,12 @@ def read_oauth(entry: OAuthEntry, expand: Callable[[str], str]) -> OAuthClient:
         if url and (urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname):
             raise ValueError(f"oauth.{key} must begin with http:// or https://")
     return client
+
+
+def _expanded(table: Table, expand: Callable[[str], str]) -> Table:
+    """Put variables in place in the texts of a table."""
+    texts = {key: expand(value) for key, value in table if isinstance(value, str)}
+    return table.model_copy(update=texts)
 
 
 def _need(**values: str) -> None:
