@@ -3,13 +3,11 @@
 import gc
 import importlib
 import sys
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
 _TRANSPORT = ("httpcore2", "anyio._backends._asyncio")
 """What both SDKs import with their first client and first request: modules that a turn would wait for."""
-_IMPORT_SWITCH_S = 0.0005
 _IMPORT_THRESHOLD = (20_000, 50, 100)
 
 
@@ -30,16 +28,12 @@ def calmly() -> Generator[None]:
     """Let what is imported here hold up no key that is typed meanwhile.
 
     The garbage collector's threshold is raised: with the default one its oldest generation is collected again and
-    again, and keys wait up to 100 ms instead of 20 (measured: 3,500 modules of an SDK, 0.9 s of CPU).
+    again, and keys wait up to 100 ms instead of 20 (measured: 3,500 modules of an SDK, 0.9 s of CPU). That threads
+    take turns often is the screen's doing, which has it so all the time.
     """
-    threshold, switch = gc.get_threshold(), sys.getswitchinterval()
-    in_background = threading.current_thread() is not threading.main_thread()
+    threshold = gc.get_threshold()
     gc.set_threshold(*_IMPORT_THRESHOLD)
-    if in_background:
-        sys.setswitchinterval(_IMPORT_SWITCH_S)
     try:
         yield
     finally:
         gc.set_threshold(*threshold)
-        if in_background:
-            sys.setswitchinterval(switch)
