@@ -35,12 +35,14 @@ class OldTexts:
         places = await backend.texts_since(since)
         if document.generation != generation:
             return
+        self._kept = 0
         for index in document.old_texts():
             data = document.blocks[index].data
             place = places.get((data.kind, data.text))
-            if place is not None:
+            if place is None:
+                self._kept += 1
+            else:
                 document.leave_on_disk(index, place)
-        self._kept = len(document.old_texts())
 
 
 class Replies(Sequence[str]):
