@@ -127,6 +127,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self._link: Link | None = None
         self.crash_message = ""
         self._warming = False
+        self._asked = 0
         self._make_parts()
         self.early = EarlySession(self)
         self.leaving = Leaving(self)
@@ -410,9 +411,20 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Tell a person who looks elsewhere."""
         self.notifier.attention(text)
 
-    def at_ease(self) -> None:
-        """Nothing waits for the person any more."""
-        self.notifier.at_ease()
+    def waits_for_person(self, text: str) -> None:
+        """A dialog asks the person: nothing moves meanwhile, so that a terminal left alone is sent nothing."""
+        self._asked += 1
+        self.activity.hold()
+        self.transcript.hold()
+        self.attention(text)
+
+    def person_answered(self) -> None:
+        """A dialog of `waits_for_person` is gone; things move again with the last one."""
+        self._asked -= 1
+        if not self._asked:
+            self.activity.go_on()
+            self.transcript.go_on()
+            self.notifier.at_ease()
 
     # Turns
 

@@ -69,11 +69,12 @@ class Link:
             palette=self._app.palette,
         )
         self._app.push_screen(screen, answered)
-        self._app.attention("A question waits for your answer")
+        self._app.waits_for_person("A question waits for your answer")
         try:
             return await answer
         finally:
             screen.finish(None)
+            self._app.person_answered()
 
     # Approvals
 
@@ -95,15 +96,13 @@ class Link:
         """Put the screen over the conversation."""
         self._app.push_screen(screen)
         self._room.make(screen)
-        self._app.activity.hold()
-        self._app.attention(_waiting(len(screen.round.rows)))
+        self._app.waits_for_person(_waiting(len(screen.round.rows)))
 
     def close_approval(self, screen: ApprovalScreen) -> None:
         """Take the screen away, with whatever stands above it."""
         screen.finish(None)
         self._room.give_back()
-        self._app.activity.go_on()
-        self._app.at_ease()
+        self._app.person_answered()
 
     def approval_waits(self, count: int) -> None:
         """Show the banner."""

@@ -37,6 +37,7 @@ class Writing(Canvas, can_focus=False):
         super().__init__(palette, id=id, clock=clock)
         self._flush_timer: Timer | None = None
         self._spin_timer: Timer | None = None
+        self._is_held = False
         self._flush_cost_s = 0.0
         self._flushed_s = 0.0
 
@@ -171,11 +172,27 @@ class Writing(Canvas, can_focus=False):
         else:
             self._refresh_rows(index, -1, before)
 
+    @property
+    def spins(self) -> bool:
+        """Whether the spinners' timer runs."""
+        return self._spin_timer is not None
+
+    def hold(self) -> None:
+        """Let the spinners stand still while a person is asked."""
+        self._is_held = True
+        self._spin()
+
+    def go_on(self) -> None:
+        """Let the spinners turn again after `hold`."""
+        self._is_held = False
+        self._spin()
+
     def _spin(self) -> None:
-        """Run the spinner's timer while a tool runs, and only then."""
-        if self.document.running and self._spin_timer is None and self.is_attached:
+        """Run the spinner's timer while a tool runs and nobody is asked, and only then."""
+        spins = bool(self.document.running) and not self._is_held
+        if spins and self._spin_timer is None and self.is_attached:
             self._spin_timer = self.set_interval(SPIN_S, self._turn)
-        elif not self.document.running and self._spin_timer is not None:
+        elif not spins and self._spin_timer is not None:
             self._spin_timer.stop()
             self._spin_timer = None
 

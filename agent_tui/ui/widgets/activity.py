@@ -55,6 +55,11 @@ class Activity(Widget):
             self._word = word
             self.refresh()
 
+    @property
+    def spins(self) -> bool:
+        """Whether the line's timer runs."""
+        return self._timer is not None
+
     def hold(self) -> None:
         """Stand still while a person is asked."""
         self._pause()

@@ -1,10 +1,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_tui.protocol.events import ToolStarted
 from agent_tui.toolkit.context import Question, QuestionOption
+from agent_tui.ui.notify import Notifier
 from agent_tui.ui.screens.question import QuestionScreen
 from agent_tui.ui.settings import AppSettings
-from tests.support.fake_backend import FakeBackend
+from tests.support.fake_backend import FakeBackend, emit
 from tests.support.screens import Clock, Stage, stage
 
 LANGUAGE = Question(
@@ -138,3 +140,22 @@ async def test_what_is_to_be_read_first_is_shown_as_markdown_and_scrolls(workspa
         assert "PgDn reads on" in first
         assert "step 40" not in second
         assert await answers(here) == [["Python"], ["cli"]]
+
+
+async def test_nothing_moves_while_a_question_waits(workspace: Path) -> None:
+    async def step(backend: FakeBackend) -> None:
+        backend.answers.append(await backend.ask([LANGUAGE]))
+
+    running = ToolStarted(turn_id="t", call_id="c1", tool="question", display_name="Question", title="")
+    sent: list[str] = []
+    async with stage(workspace, backend=FakeBackend(workspace, script=[[emit(running), step]])) as here:
+        here.app.notifier = Notifier("auto", send=sent.append, has_focus=lambda: False)
+        await begin(here)
+        assert here.app.transcript.document.running
+        assert not here.app.transcript.spins
+        assert not here.app.activity.spins
+        assert "waits for your answer" in sent[-1]
+
+        await here.press("enter")
+        await answers(here)
+        assert "\x1b]0;agent-tui\x1b\\" in sent
