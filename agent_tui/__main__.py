@@ -9,6 +9,9 @@ def main() -> int:
     """Run the command line and give its exit code."""
     drawn = draw_at_once(sys.argv[1:])
     try:
+        from agent_tui.ui.lean import compile_dataclasses_late
+
+        compile_dataclasses_late()
         from agent_tui import cli  # 25 ms that the prompt need not wait for
 
         return cli.main(drawn=drawn)

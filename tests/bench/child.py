@@ -54,8 +54,9 @@ def watch_turns() -> list[float]:
 def program() -> None:
     gc.disable()
     longest = watch_turns()
-    from agent_tui.ui.lean import import_textual_lean
+    from agent_tui.ui.lean import compile_dataclasses_late, import_textual_lean
 
+    compile_dataclasses_late()
     import_textual_lean()
     import agent_tui.ui.app
     from agent_tui.ui.app import AgentApp

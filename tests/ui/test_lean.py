@@ -1,5 +1,8 @@
+import json
 import subprocess
 import sys
+
+import pytest
 
 MODEL = """
 import sys
@@ -40,3 +43,83 @@ print(sorted(names))
     done = subprocess.run([sys.executable, "-c", taken], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "['get_plugins']"
+
+
+DATACLASSES = """
+import copy, dataclasses, inspect, json, pickle, sys
+from agent_tui.ui.lean import compile_dataclasses_late
+compiled = []
+make = getattr(dataclasses, "_create_fn", None)
+if make is not None:
+    def counted(name, *rest, **names):
+        compiled.append(name)
+        return make(name, *rest, **names)
+    counted.__module__ = "dataclasses"
+    dataclasses._create_fn = counted
+{before}
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Point:
+    x: int
+    y: "list[Point]" = dataclasses.field(default_factory=list, hash=False)
+@dataclasses.dataclass
+class Open:
+    name: str = "a"
+@dataclasses.dataclass(frozen=True)
+class Further(Point):
+    z: int = 3
+def said(call):
+    try:
+        return repr(call())
+    except Exception as error:
+        return f"{{type(error).__name__}}: {{error}}"
+at_first = sorted(set(compiled))
+p, q, further = Point(1), Point(2, [Point(1)]), Further(1)
+for one in (Point, Open, Further):
+    globals()[one.__qualname__] = one
+loop = Open()
+loop.name = loop
+print(json.dumps([at_first, [said(call) for call in (
+    lambda: (p, q, further, Open(), loop),
+    lambda: (p == Point(1), p == q, p == further, Open() == Open(), p != q),
+    lambda: (hash(p) == hash(Point(1)), hash(further) == hash(Further(1)), {{p: 1}}[Point(1)]),
+    lambda: hash(Open()),
+    lambda: setattr(p, "x", 3),
+    lambda: delattr(p, "x"),
+    lambda: setattr(further, "z", 3),
+    lambda: setattr(further, "other", 3),
+    lambda: (p < q, q <= p, sorted([q, p])),
+    lambda: p < 3,
+    lambda: dataclasses.replace(q, x=9),
+    lambda: dataclasses.asdict(q),
+    lambda: pickle.loads(pickle.dumps(q)) == q,
+    lambda: copy.deepcopy(q) == q,
+    lambda: Point(),
+    lambda: [inspect.signature(one) for one in (Point, Open, Further)],
+    lambda: [(one.__repr__.__qualname__, one.__eq__.__name__) for one in (Point, Open, Further)],
+)]]))
+"""
+
+
+def what_dataclasses_do(before: str) -> tuple[list[str], list[str]]:
+    code = DATACLASSES.format(before=before)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    at_first, said = json.loads(done.stdout)
+    return at_first, said
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python compiles a class at once from 3.13 on")
+def test_dataclasses_compiled_late_do_the_same_and_compile_no_more_than_their_init_at_first() -> None:
+    usual, late = what_dataclasses_do(""), what_dataclasses_do("compile_dataclasses_late()")
+
+    assert late[1] == usual[1]
+    assert "__repr__" in usual[0]
+    assert late[0] == ["__init__"]
+
+
+def test_dataclasses_are_made_late_once_however_often_that_is_asked_for() -> None:
+    twice = (
+        "from agent_tui.ui.lean import compile_dataclasses_late as late; late(); import dataclasses as d\n"
+    )
+    twice += "kept = vars(d).get('_create_fn'); late(); assert vars(d).get('_create_fn') is kept"
+
+    subprocess.run([sys.executable, "-c", twice], check=True)
