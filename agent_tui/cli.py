@@ -83,7 +83,9 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
         from agent_tui.subcommands.completion import complete
 
         return complete(COMPLETE_VARIABLE)
-    name = arguments[0] if arguments else ""
+    if not arguments:
+        return _start(RunOptions(), drawn)  # click, 12 ms of CPU, would read nothing
+    name = arguments[0]
     if name in PLAIN:
         return PLAIN[name](arguments[1:])
     if name == "resume":
@@ -220,12 +222,12 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
 
 def _check_for_a_mistyped_subcommand(options: RunOptions) -> None:
     """A single word that is nearly a subcommand is no prompt. Raises UsageError."""
-    from agent_tui.protocol.near_names import slips
-    from agent_tui.subcommands.commands import COMMANDS
-
     word = options.prompt
     if options.print_mode or not word.isalpha():
         return
+    from agent_tui.protocol.near_names import slips
+    from agent_tui.subcommands.commands import COMMANDS
+
     close = slips(word, [*COMMANDS, *PLAIN], most=1, likeness=0.8)
     if close:
         raise _usage(f"no subcommand {word!r}; did you mean {close[0]!r}? As a prompt: agent-tui -p {word}")

@@ -234,6 +234,34 @@ def test_interface_imports_nothing_heavy() -> None:
     }
 
 
+AFTER_THE_FIRST_FRAME = {
+    "agent_tui.run.assembly",
+    "agent_tui.run.early_session",
+    "agent_tui.sessions",
+    "agent_tui.subcommands",
+    "agent_tui.ui.actions",
+    "agent_tui.ui.commands.builtin",
+    "agent_tui.ui.screens",
+    "click",
+    "pydantic",
+}
+
+
+def test_a_start_without_arguments_loads_before_its_first_frame_what_that_needs() -> None:
+    loaded = all_modules_after("""
+from agent_tui.ui.lean import import_textual_lean as lean
+lean()
+from agent_tui import cli
+from agent_tui.ui.app import AgentApp
+AgentApp.run = lambda self, *, mouse: None
+for stream in (sys.stdin, sys.stdout, sys.stderr):
+    stream.isatty = lambda: True
+assert cli.main([]) == 0
+""")
+
+    assert not loaded & AFTER_THE_FIRST_FRAME
+
+
 WITH_THE_FIRST_USE = {
     "agent_tui.extensions.hooks.command",
     "agent_tui.extensions.mcp.offers",

@@ -116,6 +116,11 @@ class RunOptions:
         """What of the person's and the project's configuration counts. Raises UsageError."""
         return counted(setting_sources=self.setting_sources, bare=self.bare, safe_mode=self.safe_mode)
 
+    @property
+    def opens_stored(self) -> bool:
+        """Whether a stored session is asked for, so that there is something to show before the core is built."""
+        return not self.ephemeral and (self.continue_last or self.resume not in ("", PICK))
+
     def enter_directory(self) -> Path:
         """Change to the directory that was named and give the workspace's real path. Raises UsageError."""
         from agent_tui.protocol.errors import UsageError

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.replay import ReplayBlock
-from agent_tui.run.early_session import opens_stored, stored_blocks
+from agent_tui.run.early_session import stored_blocks
 from agent_tui.run.options import PICK, RunOptions
 from agent_tui.sessions.store import SessionStore
 from agent_tui.ui.app import AgentApp
@@ -62,7 +62,7 @@ def store() -> SessionStore:
     ],
 )
 def test_only_a_session_that_is_named_can_be_shown_early(options: RunOptions, stored: bool) -> None:
-    assert opens_stored(options) is stored
+    assert options.opens_stored is stored
 
 
 async def test_the_last_or_the_named_session_is_read_and_what_cannot_be_is_left_to_the_core(

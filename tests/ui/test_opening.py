@@ -6,6 +6,7 @@ import click
 import pytest
 
 from agent_tui.config.paths import user_paths
+from agent_tui.run.options import RunOptions
 from agent_tui.subcommands.root import root_command
 from agent_tui.ui.first_frame import keep_look
 from agent_tui.ui.instant import Look, look_file, read_look, terminal_kind
@@ -64,6 +65,14 @@ def test_every_flag_that_opens_the_screen_is_a_flag_of_the_program_and_takes_wha
     assert set(flags) >= SWITCHES | VALUED | RESUME
     assert {name for name in SWITCHES if not flags[name].is_flag} == set()
     assert {name for name in VALUED if flags[name].is_flag or flags[name].nargs != 1} == set()
+
+
+def test_without_arguments_nothing_has_to_be_parsed_to_know_the_options() -> None:
+    parsed: list[RunOptions] = []
+
+    root_command(lambda options: parsed.append(options) or 0).main([], standalone_mode=False)
+
+    assert parsed == [RunOptions()]
 
 
 def test_nothing_heavy_is_imported_before_the_prompt_is_drawn() -> None:
