@@ -223,6 +223,10 @@ class Agent:
             system=self.system, tools=self.specs(), messages=self.history, environment="".join(environment)
         )
 
+    async def count_tokens(self) -> int | None:
+        """Let the server count the next request; None where it cannot. Raises ProviderError."""
+        return await self._requests.count_tokens()
+
     @property
     def running(self) -> bool:
         """Whether a turn is going on."""

@@ -21,7 +21,7 @@ from agent_tui.protocol.errors import AgentTuiError, BadResponse, ContextTooLong
 from agent_tui.protocol.events import Compacted, Event, Retrying, Usage
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, TokenUsage, UserMessage
 from agent_tui.protocol.tools import ToolSpec
-from agent_tui.providers.base import Provider, ProviderRequest
+from agent_tui.providers.base import CountsTokens, Provider, ProviderRequest
 from agent_tui.providers.retry import RetryingProvider, RetryNotice
 
 MAX_CUTS = 3
@@ -182,6 +182,19 @@ class Requests:
             self.allowance.spending.add(received.unanswered, self.provider.info)
         self.allowance.spending.add(message.usage, self.provider.info)
         return "".join(block.text for block in message.content if isinstance(block, TextBlock)).strip()
+
+    async def count_tokens(self) -> int | None:
+        """Let the server count the next request without a new prompt; None where it cannot. Raises ProviderError."""
+        messages = self.teller.conversation.repaired(self.provider.name, self.provider.model)
+        if not messages or not isinstance(self.provider, CountsTokens):
+            return None
+        request = ProviderRequest(
+            system=self.system,
+            messages=messages,
+            tools=tuple(self.tools()),
+            effort=self.allowance.limits.effort,
+        )
+        return await self.provider.count_tokens(request)
 
     async def _ask(self, turn: Turn, received: Received) -> AssistantMessage:
         request = self._request(turn)

@@ -15,6 +15,7 @@ from agent_tui.ui.talk import EFFORTS, DraftView, ShareView, Side
 
 COMPACTION_UNDONE = "compaction undone"
 _PIN = "The person wants you to keep this in mind: "
+_COUNT_S = 5
 _QUIET = frozenset({"checkpoint", "todo"})
 
 
@@ -47,6 +48,16 @@ class SessionTalk:
 
     def shares(self) -> Sequence[ShareView]:
         return [ShareView(share.category, share.tokens) for share in self._agent().context_shares()]
+
+    async def count(self) -> str:
+        try:
+            async with asyncio.timeout(_COUNT_S):
+                tokens = await self._agent().count_tokens()
+        except TimeoutError:
+            return f"no answer within {_COUNT_S} s"
+        except AgentTuiError as error:
+            return f"failed: {error}"
+        return "" if tokens is None else f"{tokens:,} tokens in the next request"
 
     def last_reply(self) -> str:
         for message in reversed(self._agent().history):

@@ -23,6 +23,9 @@ DEFAULT_BASE_URL = "https://api.anthropic.com"
 
 Platform = Literal["anthropic", "bedrock", "vertex"]
 
+_NOT_OFFERED = (404, 405, 501)
+"""What servers answer that speak the Messages protocol but do not count."""
+
 
 class AnthropicProvider:
     """Asks a Claude model, or a server that speaks the Messages API, once per `stream`.
@@ -103,13 +106,20 @@ class AnthropicProvider:
         with self._errors():
             return [model.id async for model in client.models.list(limit=100)]
 
-    async def count_tokens(self, request: ProviderRequest) -> int:
-        """Ask the server how many tokens the request is. Raises ProviderError."""
+    async def count_tokens(self, request: ProviderRequest) -> int | None:
+        """Ask the server how many tokens the request is; None when it does not count. Raises ProviderError."""
+        if self._platform == "bedrock":
+            return None
         client = await self._client.get()
         body = build_body(request, self._facts, provider=self.name, model=self.model)
         del body["max_tokens"]
-        with self._errors():
-            counted = await client.messages.count_tokens(**cast("MessageCountTokensParams", body))
+        try:
+            with self._errors():
+                counted = await client.messages.count_tokens(**cast("MessageCountTokensParams", body))
+        except BadResponse as error:
+            if error.status in _NOT_OFFERED:
+                return None
+            raise
         return counted.input_tokens
 
     async def aclose(self) -> None:

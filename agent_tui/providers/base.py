@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from agent_tui.protocol.messages import AssistantMessage, TokenUsage, UserMessage
 from agent_tui.protocol.tools import ToolSpec
@@ -133,4 +133,13 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Close connections."""
+        ...
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """A provider whose server can say how large a request is before it is sent."""
+
+    async def count_tokens(self, request: ProviderRequest) -> int | None:
+        """Ask how many tokens `request` is; None when this server does not count. Raises ProviderError."""
         ...

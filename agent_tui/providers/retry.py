@@ -15,6 +15,7 @@ from agent_tui.providers._silence import watched
 from agent_tui.providers.base import (
     Completed,
     Counted,
+    CountsTokens,
     Delta,
     ModelInfo,
     Provider,
@@ -145,6 +146,11 @@ class RetryingProvider:
     async def models(self) -> Sequence[str]:
         """List the models of the provider in use."""
         return await self._current.models()
+
+    async def count_tokens(self, request: ProviderRequest) -> int | None:
+        """Count with the provider in use, where it can; nothing is tried again."""
+        counting = self._current
+        return await counting.count_tokens(request) if isinstance(counting, CountsTokens) else None
 
     async def aclose(self) -> None:
         """Close all providers."""

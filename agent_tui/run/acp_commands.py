@@ -53,7 +53,8 @@ class EditorCommands:
         return await self._core.talk.compact(draft.text) if draft.text else draft.problem
 
     async def _context(self, _arguments: str) -> str:
-        return _block(context_report(self._core.status(), self._core.talk.shares()))
+        counted = await self._core.talk.count()
+        return _block(context_report(self._core.status(), self._core.talk.shares(), counted))
 
     async def _status(self, _arguments: str) -> str:
         return _block(status_report(self._core.status()))

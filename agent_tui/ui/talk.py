@@ -44,6 +44,10 @@ class Talk(Protocol):
         """Split the context by what fills it."""
         ...
 
+    async def count(self) -> str:
+        """Let the server count the next request; give what it said, "" when it does not count."""
+        ...
+
     def last_reply(self) -> str:
         """Give the text of the last reply, "" when there is none."""
         ...

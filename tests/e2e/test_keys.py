@@ -76,6 +76,7 @@ def test_the_screen_shows_context_effort_and_an_aside(place: Place, serve: Serve
             terminal.until("It counts.")
             terminal.send("/context\r")
             terminal.until("System prompt")
+            terminal.until("tokens in the next request")
             terminal.send("/effort high\r")
             terminal.until("The effort is high")
             terminal.send("/btw and petals?\r")

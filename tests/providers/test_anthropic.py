@@ -20,6 +20,8 @@ from agent_tui.protocol.tools import ToolSpec
 from agent_tui.providers.anthropic import AnthropicProvider
 from agent_tui.providers.base import Completed, Delta, ProviderRequest, TextPiece, ThinkingPiece
 from agent_tui.providers.models import load_table
+from agent_tui.providers.offline import OfflineProvider
+from agent_tui.providers.retry import RetryingProvider
 from tests.support.fake_servers import (
     Answer,
     MessagesServer,
@@ -300,10 +302,21 @@ async def test_interleaved_thinking_is_asked_for_where_it_needs_asking(model: st
 async def test_tokens_are_counted_by_the_server() -> None:
     async with MessagesServer() as server:
         provider = provider_at(server)
+        counted = await RetryingProvider(provider).count_tokens(request(user("go")))
+        await provider.aclose()
+
+    assert counted
+
+
+async def test_a_server_that_does_not_count_is_no_failure() -> None:
+    async with MessagesServer() as server:
+        server._answer = lambda _: status(404, message="no such path")
+        provider = provider_at(server)
         counted = await provider.count_tokens(request(user("go")))
         await provider.aclose()
 
-    assert counted > 0
+    assert counted is None
+    assert await RetryingProvider(OfflineProvider()).count_tokens(request(user("go"))) is None
 
 
 async def test_models_are_listed_from_the_server() -> None:

@@ -13,6 +13,7 @@ class FakeTalk:
         self.reply = ""
         self.summary = "Goal: petals."
         self.pinned: list[str] = []
+        self.counted = ""
 
     def set_effort(self, effort: str) -> str:
         self.effort = effort
@@ -20,6 +21,9 @@ class FakeTalk:
 
     def shares(self) -> Sequence[ShareView]:
         return [ShareView("system prompt", 1_500), ShareView("tools", 4_000), ShareView("messages", 6_500)]
+
+    async def count(self) -> str:
+        return self.counted
 
     def last_reply(self) -> str:
         return self.reply

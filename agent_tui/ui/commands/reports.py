@@ -76,9 +76,10 @@ def _context_line(status: StatusView) -> str:
     )
 
 
-def context_report(status: StatusView, shares: Sequence[ShareView] = ()) -> str:
-    """Draw how full the window is and what fills it; the shares are estimates."""
+def context_report(status: StatusView, shares: Sequence[ShareView] = (), counted: str = "") -> str:
+    """Draw how full the window is and what fills it; the shares are estimates, `counted` is the server's word."""
     parts = [(share.category.capitalize(), f"~{tokens(share.tokens)}") for share in shares if share.tokens]
+    parts.append(("Counted", counted))
     limit = status.context_limit_tokens
     if not limit:
         head = f"{tokens(status.context_tokens)} tokens in the context; the size of the model's window is not known."

@@ -15,7 +15,8 @@ _STOP = ("stop", "end", "clear", "off")
 
 
 async def _context(host: CommandHost, _args: str) -> None:
-    host.notice("info", context_report(host.backend.status(), host.backend.talk.shares()))
+    counted = await host.backend.talk.count()
+    host.notice("info", context_report(host.backend.status(), host.backend.talk.shares(), counted))
 
 
 async def _usage(host: CommandHost, _args: str) -> None:
