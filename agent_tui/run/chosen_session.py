@@ -4,7 +4,6 @@ from pathlib import Path
 
 from agent_tui.protocol.errors import SessionError, SessionInUseError
 from agent_tui.run.options import PICK, RunOptions
-from agent_tui.sessions.frames import active_path
 from agent_tui.sessions.store import Session, SessionStore
 
 _COPIED = "The session is open in another program; this is a copy of it."
@@ -56,7 +55,8 @@ def _moved(store: SessionStore, workspace: Path) -> list[str]:
 
 def _copy(store: SessionStore, session_id: str, workspace: Path, *, name: str = "") -> Session:
     """Open a copy of the path to the active entry of a session. Raises SessionError."""
-    records = active_path(store.read(session_id).records)
+    outline = store.outline(session_id)
+    records = filter(None, outline.records(outline.path()))
     try:
         return store.open(store.write_whole(workspace, records, name=name, origin=session_id))
     except OSError as error:

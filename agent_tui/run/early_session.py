@@ -7,7 +7,7 @@ from agent_tui.config.paths import user_paths
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.run.options import PICK, RunOptions
-from agent_tui.sessions.frames import active_path
+from agent_tui.sessions.frames import no_collection
 from agent_tui.sessions.paging import SessionTexts, paged_blocks
 from agent_tui.sessions.store import SessionStore
 
@@ -25,8 +25,8 @@ def stored_blocks(options: RunOptions, workspace: Path) -> Sequence[ReplayBlock]
         if not wanted:
             return ()
         session_id = store.find(wanted, workspace)
-        frames, file = store.read(session_id), store.path_of(session_id)
+        outline, file = store.outline(session_id), store.path_of(session_id)
     except AgentTuiError:
         return ()  # opening it for good says why
-    texts, path = SessionTexts(file, store.blobs), active_path(frames.records)
-    return paged_blocks(path, store.blobs, texts, frames, on_disk_bytes=frames.size_bytes)
+    with no_collection():
+        return paged_blocks(outline, store.blobs, SessionTexts(file, store.blobs))

@@ -41,7 +41,6 @@ from agent_tui.providers.retry import RetryingProvider
 from agent_tui.run.ground import Ground
 from agent_tui.sessions.restore import Restored, explain
 from agent_tui.sessions.store import Session
-from agent_tui.sessions.tree import last_files
 from agent_tui.toolkit.context import Modes, ShellState, Spawn, TodoItem, TodoList, ToolContext
 from agent_tui.toolkit.jobs import SessionJobs
 from agent_tui.toolkit.tracker import FileTracker
@@ -126,7 +125,7 @@ class SessionBuilder:
                 keep=record.checkpoint,
                 say=desk.warn,
                 busy=lambda: bool(jobs.running()),
-                last=last_files(await asyncio.to_thread(record.records)),
+                last=await asyncio.to_thread(record.last_tree),
                 workspace=ground.workspace,
             ),
             tools=ground.tools,

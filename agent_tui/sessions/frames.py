@@ -19,6 +19,8 @@ FORMAT_VERSION = 1
 META_TYPES = frozenset({"header", "leaf", "rename", "label", "signed_response", "nonce_used"})
 """Records that are not entries of the conversation's tree."""
 
+TWICE = "the record stands there twice"
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 RawRecord = dict[str, Json]
 """A record as it stands in the file."""
@@ -78,22 +80,24 @@ def read_frames(data: bytes) -> Frames:
     with no_collection():
         for number, line in enumerate(lines, 1):
             body = line[9:]
-            record: object = None
+            record: RawRecord | None = None
             try:
                 checksum = int(line[:8], 16)
                 if checksum == crc32(body) and line[8:9] == b" ":
-                    record = from_json(body)
+                    record = parsed(body)
             except ValueError:
                 record = None
-            record_id = cast("RawRecord", record).get("id") if isinstance(record, dict) else None
-            if not isinstance(record_id, str):
+            record_id = text_of(record, "id") if record else ""
+            if record is None:
                 if line:
-                    frames.damage.append(Damage(number, _reason(line, torn=frames.is_torn and line is last)))
+                    frames.damage.append(
+                        Damage(number, reason_of(line, torn=frames.is_torn and line is last))
+                    )
             elif record_id in spans:
-                frames.damage.append(Damage(number, "the record stands there twice"))
+                frames.damage.append(Damage(number, TWICE))
             else:
                 spans[record_id] = offset, len(line), checksum
-                frames.records.append(cast("RawRecord", record))
+                frames.records.append(record)
             offset += len(line) + 1
     return frames
 
@@ -110,7 +114,16 @@ def no_collection() -> Generator[None]:
             gc.enable()
 
 
-def _reason(line: bytes, *, torn: bool) -> str:
+def parsed(body: bytes) -> RawRecord | None:
+    """Give the record that JSON text holds, None when that is none. Raises ValueError when it is not JSON."""
+    record: object = from_json(body)
+    if isinstance(record, dict) and isinstance(cast("RawRecord", record).get("id"), str):
+        return cast("RawRecord", record)
+    return None
+
+
+def reason_of(line: bytes, *, torn: bool) -> str:
+    """Say what is wrong with a line that holds no record; `torn` when it has no end."""
     if torn:
         return "the last record is cut off"
     if b"\0" in line:

@@ -2,7 +2,8 @@
 
 import os
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -10,8 +11,9 @@ from jiter import from_json
 
 from agent_tui.protocol.replay import KEPT_BLOCKS, LEAST_CHARS, BlockKind, LostText, ReplayBlock, StoredText
 from agent_tui.sessions.blobs import Blobs
-from agent_tui.sessions.frames import Frames, RawRecord, read_frames
-from agent_tui.sessions.replay import blocks_of
+from agent_tui.sessions.frames import RawRecord, read_frames, text_of
+from agent_tui.sessions.outline import Outline
+from agent_tui.sessions.replay import Replay, blocks_of
 
 _ONE_RECORD = frozenset({"user", "assistant", "results", "outcome", "shell_line", "compacted"})
 """Records whose blocks depend on no other record."""
@@ -53,12 +55,13 @@ class SessionTexts:
             data = _read_at(self.path, offset, max(0, self.path.stat().st_size - offset))
         except OSError:
             return {}
-        whole = data[: data.rfind(b"\n") + 1]
-        frames = read_frames(whole)
-        blocks = blocks_of(frames.records, self._blobs)
-        moved = {key: (start + offset, size, crc32) for key, (start, size, crc32) in frames.spans.items()}
-        places = _places(blocks, frames.records, self, moved, offset + len(whole))
-        return {(blocks[at].kind, blocks[at].text): place for at, place in places.items()}
+        frames = read_frames(data[: data.rfind(b"\n") + 1])
+        replay, found = Replay(self._blobs), dict[tuple[BlockKind, str], StoredText]()
+        for record in frames.records:
+            start, size, crc32 = frames.spans[text_of(record, "id")]
+            for _, block, place in _added(replay, record, self, (start + offset, size, crc32)):
+                found[block.kind, block.text] = place
+        return found
 
     def place(self, block: ReplayBlock, part: int, span: tuple[int, int, int]) -> StoredText:
         """Say where the text of a block lies that is the `part`th of the record at `span`."""
@@ -67,48 +70,49 @@ class SessionTexts:
 
 
 def paged_blocks(
-    path: Sequence[RawRecord],
-    blobs: Blobs,
-    texts: SessionTexts,
-    frames: Frames,
-    *,
-    on_disk_bytes: int,
-    kept: int = KEPT_BLOCKS,
+    outline: Outline, blobs: Blobs, texts: SessionTexts, *, kept: int = KEPT_BLOCKS
 ) -> list[ReplayBlock]:
-    """Give the blocks of the entries of `path`; the text of all but the last `kept` stays in the file.
+    """Give the blocks of the active path; the text of all but the last `kept` stays in the file.
 
-    What lies behind the first `on_disk_bytes` of `frames` is not in the file yet and keeps its text.
+    What is not in the file yet keeps its text. Only the texts of the newest blocks are ever held.
     """
-    blocks = blocks_of(path, blobs)
-    places = _places(blocks, path, texts, frames.spans, on_disk_bytes)
-    for at, place in places.items():
-        if at < len(blocks) - kept:
-            blocks[at].text, blocks[at].stored = "", place
-    return blocks
+    replay, waiting = Replay(blobs), deque[tuple[int, ReplayBlock, StoredText]]()
+    path = outline.path()
+    for index, record in zip(path, outline.records(path), strict=True):
+        span = outline.span(index)
+        if span[0] + span[1] < outline.file_bytes:
+            waiting += _added(replay, record, texts, span)
+        else:
+            replay.add(record)
+        _page(waiting, len(replay.blocks) - kept)
+    replay.close()
+    _page(waiting, len(replay.blocks) - kept)
+    return replay.blocks
 
 
-def _places(
-    blocks: Sequence[ReplayBlock],
-    path: Collection[RawRecord],
-    texts: SessionTexts,
-    spans: Mapping[str, tuple[int, int, int]],
-    on_disk_bytes: int,
-) -> dict[int, StoredText]:
-    """Give the places of the texts that are worth leaving on disk, by the index of their block."""
-    alone = {str(record.get("id")) for record in path if record.get("type") in _ONE_RECORD}
-    places: dict[int, StoredText] = {}
-    last_id, part = "", 0
-    for at, block in enumerate(blocks):
-        if not block.record_id:
+def _page(waiting: deque[tuple[int, ReplayBlock, StoredText]], end: int) -> None:
+    """Leave the texts of the blocks before `end` to the file."""
+    while waiting and waiting[0][0] < end:
+        _, block, place = waiting.popleft()
+        block.text, block.stored = "", place
+
+
+def _added(
+    replay: Replay, record: RawRecord, texts: SessionTexts, span: tuple[int, int, int]
+) -> Iterator[tuple[int, ReplayBlock, StoredText]]:
+    """Add a record and give those of its blocks whose text is worth leaving on disk: index, block, place."""
+    before = len(replay.blocks)
+    replay.add(record)
+    if record.get("type") not in _ONE_RECORD:
+        return
+    part = 0
+    for at in range(before, len(replay.blocks)):
+        block = replay.blocks[at]
+        if not block.record_id:  # a call that was cut off before this record
             continue
-        part = part + 1 if block.record_id == last_id else 0
-        last_id = block.record_id
-        span = spans.get(last_id)
-        if last_id not in alone or len(block.text) < LEAST_CHARS or span is None:
-            continue
-        if span[0] + span[1] < on_disk_bytes:
-            places[at] = texts.place(block, part, span)
-    return places
+        if len(block.text) >= LEAST_CHARS:
+            yield at, block, texts.place(block, part, span)
+        part += 1
 
 
 def _read_at(path: Path, offset: int, size_bytes: int) -> bytes:

@@ -36,26 +36,27 @@ _TURN_ENDS = {
 
 def blocks_of(path: Iterable[RawRecord], blobs: Blobs) -> list[ReplayBlock]:
     """Give the blocks of the entries of `path`, oldest first."""
-    replay, filler = _Replay(), Filler(blobs)
+    replay = Replay(blobs)
     for record in path:
-        if "blobs" in record and record.get("type") in ("user", "assistant", "compacted"):
-            filler.load_blobs(record)
         replay.add(record)
     replay.close()
     return replay.blocks
 
 
-class _Replay:
+class Replay:
     """Collects blocks; calls of a round that has no outcome (a crash) are shown as cut off."""
 
-    def __init__(self) -> None:
+    def __init__(self, blobs: Blobs) -> None:
         self.blocks: list[ReplayBlock] = []
+        self._filler = Filler(blobs)
         self._open_calls: dict[str, str] = {}
         self._arguments: dict[str, str] = {}
         self._asked: dict[str, tuple[str, str]] = {}
 
     def add(self, record: RawRecord) -> None:
-        """Add the blocks of one entry."""
+        """Add the blocks of one entry, whose large texts are put back."""
+        if "blobs" in record and record.get("type") in ("user", "assistant", "compacted"):
+            self._filler.load_blobs(record)
         record_id = text_of(record, "id")
         match record.get("type"):
             case "user":

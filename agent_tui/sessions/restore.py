@@ -1,6 +1,6 @@
 """Gives a stored conversation back to the model, with an answer for every call whatever the program died of."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
@@ -62,30 +62,27 @@ class Restored:
     known: dict[str, ToolCallOutcome] = field(default_factory=dict[str, ToolCallOutcome])
 
 
-def read_records(path: Iterable[RawRecord], blobs: Blobs) -> tuple[list[SessionRecord], int]:
-    """Give the entries of `path` as typed records, and how many could not be read."""
+def typed(path: Iterable[RawRecord], blobs: Blobs) -> Iterator[SessionRecord | None]:
+    """Give the entries of `path` as typed records, None for each that could not be understood."""
     filler = Filler(blobs)
-    records: list[SessionRecord] = []
-    unread = 0
-    with no_collection():  # halves the time for 10,000 blocks
-        for raw in path:
-            try:
-                records.append(RECORD_ADAPTER.validate_python(filler.fill(raw)))
-            except ValidationError:
-                unread += 1
-    return records, unread
+    for raw in path:
+        try:
+            yield RECORD_ADAPTER.validate_python(filler.fill(raw))
+        except ValidationError:
+            yield None
 
 
 def restore(path: Iterable[RawRecord], blobs: Blobs, *, keep_pending: bool = False) -> Restored:
     """Give the conversation of the entries of `path`, oldest first.
 
     Calls without a result are answered as interrupted; with `keep_pending` the calls of a last reply that waits for
-    approvals stay open, so that the turn can be driven again.
+    approvals stay open, so that the turn can be driven again. Of a `path` that is made as it goes, only what counts in
+    the end is held: a compaction lets go of the messages before it.
     """
-    records, unread = read_records(path, blobs)
-    building = _Building(Restored(unread=unread))
-    for record in records:
-        building.add(record)
+    building = _Building(Restored())
+    with no_collection():  # halves the time for 10,000 blocks
+        for record in typed(path, blobs):
+            building.add(record)
     return building.finish(keep_pending=keep_pending)
 
 
@@ -94,15 +91,17 @@ class _Building:
 
     def __init__(self, restored: Restored) -> None:
         self._restored = restored
-        self._open: dict[str, str] = {}
+        self._open: dict[str, ToolUseBlock] = {}
         self._outcomes: dict[str, ToolCallOutcome] = {}
         self._requests: dict[str, PermissionRequest] = {}
         self._in_turn = False
 
-    def add(self, record: SessionRecord) -> None:
-        """Take one record."""
+    def add(self, record: SessionRecord | None) -> None:
+        """Take one record; None counts as one that could not be understood."""
         restored = self._restored
         match record:
+            case None:
+                restored.unread += 1
             case UserRecord():
                 self._answer_open()
                 self._in_turn = True
@@ -112,9 +111,7 @@ class _Building:
                 restored.messages.append(record.message)
                 restored.usage = restored.usage + record.message.usage
                 self._open = {
-                    block.id: _label(block)
-                    for block in record.message.content
-                    if isinstance(block, ToolUseBlock)
+                    block.id: block for block in record.message.content if isinstance(block, ToolUseBlock)
                 }
                 self._outcomes, self._requests = {}, {}
             case OutcomeRecord():
@@ -147,7 +144,7 @@ class _Building:
         )
         restored.interrupted = self._in_turn
         restored.unanswered = tuple(
-            label for call_id, label in self._open.items() if call_id not in self._outcomes
+            _label(call) for call_id, call in self._open.items() if call_id not in self._outcomes
         )
         if keep_pending and restored.pending:
             restored.known = {

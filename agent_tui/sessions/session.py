@@ -20,12 +20,11 @@ from agent_tui.sessions.frames import (
     Frames,
     Json,
     RawRecord,
-    active_leaf,
-    active_path,
     no_collection,
     read_frames,
     text_of,
 )
+from agent_tui.sessions.outline import Outline
 from agent_tui.sessions.paging import SessionTexts, paged_blocks
 from agent_tui.sessions.replay import blocks_of, tool_block
 from agent_tui.sessions.rescue import other_places, write_elsewhere
@@ -62,7 +61,7 @@ class Session:
         data_dir: Path | None,
         name: str = "",
         header: RawRecord | None = None,
-        frames: Frames | None = None,
+        outline: Outline | None = None,
     ) -> None:
         self.id = session_id
         self.workspace = workspace
@@ -73,8 +72,9 @@ class Session:
         self._data_dir = data_dir
         self._header = header
         self._lines: list[bytes] = []
-        self._frames = frames
-        self._leaf = active_leaf(frames.records) if frames else ""
+        self._frames: Frames | None = None
+        self._outline = outline
+        self._leaf = outline.leaf if outline else ""
         self._before_turn = self._leaf
         self._held: list[tuple[str, ToolCallOutcome]] = []
         self._redact = redact
@@ -294,23 +294,27 @@ class Session:
         """Say what is wrong with the file."""
         return self._read().damage
 
+    def last_tree(self) -> str:
+        """Give the tree of the newest checkpoint in the file, on whatever branch; "" when none was taken."""
+        outline = self._looked_through()
+        newest = outline.records(outline.of_kinds("checkpoint")[-1:])
+        return next((text_of(record, "tree") for record in newest), "")
+
     def replay(self) -> list[ReplayBlock]:
         """Give the blocks of the active path, oldest first. Needs no pydantic."""
-        records = self._read().records
+        outline = self._looked_through()
         with no_collection():
-            return blocks_of(active_path(records), self._blobs)
+            return blocks_of(outline.records(outline.path()), self._blobs)
 
     def paged_replay(self, *, kept: int = KEPT_BLOCKS) -> list[ReplayBlock]:
         """Give the blocks of the active path, oldest first; the texts of all but the last `kept` stay in the file."""
         if self._file is None:
             return self.replay()
-        frames = self._read()
-        self._frames = None  # 40 MB with 10,000 blocks, of which nothing is needed again
-        on_disk_bytes = frames.size_bytes - sum(map(len, self._file.unsaved))
+        outline = self._looked_through()
+        self._outline = None  # 4 MB with 10,000 blocks, of which nothing is needed again
         with no_collection():
             texts = SessionTexts(self._file.path, self._blobs)
-            path = active_path(frames.records)
-            return paged_blocks(path, self._blobs, texts, frames, on_disk_bytes=on_disk_bytes, kept=kept)
+            return paged_blocks(outline, self._blobs, texts, kept=kept)
 
     def texts_since(self, offset: int) -> dict[tuple[BlockKind, str], StoredText]:
         """Give the places of the texts that stand in the file from `offset` on; {} when there is no file."""
@@ -320,17 +324,15 @@ class Session:
         """Give the conversation of the active path, its todo list, summaries and open approvals."""
         from agent_tui.sessions.restore import restore  # pydantic, after the first paint
 
-        frames = self._read()
-        self._frames = None  # restoring fills the records in place
-        return restore(active_path(frames.records), self._blobs, keep_pending=keep_pending)
+        outline = self._looked_through()
+        return restore(outline.records(outline.path()), self._blobs, keep_pending=keep_pending)
 
     def messages_at(self, entry_id: str) -> "list[UserMessage | AssistantMessage]":
         """Give the conversation as it was when `entry_id` ("" is before the first) was the active entry."""
         from agent_tui.sessions.restore import restore  # pydantic, after the first paint
 
-        frames = self._read()
-        self._frames = None  # restoring fills the records in place
-        return restore(active_path(frames.records, entry_id), self._blobs).messages if entry_id else []
+        outline = self._looked_through()
+        return restore(outline.records(outline.path(entry_id)), self._blobs).messages if entry_id else []
 
     def messages(self) -> "list[UserMessage | AssistantMessage]":
         """Give the conversation for the model; every call has a result."""
@@ -338,28 +340,24 @@ class Session:
 
     def full_output(self, call_id: str) -> ReplayBlock | None:
         """Give the panel of a call with all that the model read, or None when there is no such call."""
-        for record in reversed(self._read().records):
-            outcome = as_object(record.get("outcome"))
-            if record.get("type") in ("outcome", "shell_line") and outcome.get("tool_use_id") == call_id:
-                self._frames = None  # the record is filled in place
-                whole = as_object(Filler(self._blobs).fill(record).get("outcome"))
-                return tool_block(whole, text_of(record, "id"), whole=True)
-        return None
+        record = self._newest(lambda r: _call_of(r) == call_id, "outcome", "shell_line")
+        if not record:
+            return None
+        whole = as_object(Filler(self._blobs).fill(record).get("outcome"))
+        return tool_block(whole, text_of(record, "id"), whole=True)
 
     def images_of(self, *, call_id: str, prompt: str) -> list[RawRecord]:
         """Give the stored images of a call's result, or of the newest prompt of this text."""
-        for record in reversed(self._read().records):
-            outcome = as_object(record.get("outcome"))
-            if call_id and record.get("type") == "outcome" and outcome.get("tool_use_id") == call_id:
-                found = as_object(outcome.get("result")).get("images")
-            elif not call_id and record.get("type") == "user" and record.get("text") == prompt:
-                found = as_object(record.get("message")).get("content")
-            else:
-                continue
-            self._frames = None  # the record is filled in place
-            Filler(self._blobs).load_blobs(record)
-            return [block for block in as_objects(found) if block.get("type") == "image"]
-        return []
+        if call_id:
+            record = self._newest(lambda r: _call_of(r) == call_id, "outcome")
+        else:
+            record = self._newest(lambda r: r.get("text") == prompt, "user")
+        Filler(self._blobs).load_blobs(record)
+        if call_id:
+            found = as_object(as_object(record.get("outcome")).get("result")).get("images")
+        else:
+            found = as_object(record.get("message")).get("content")
+        return [block for block in as_objects(found) if block.get("type") == "image"]
 
     def close(self) -> None:
         """Write what is left and give the lock back; waits 2 seconds at most. Cheap to call again."""
@@ -395,7 +393,7 @@ class Session:
         if turn_id:
             record["turn_id"] = turn_id
         header, self._header = self._header, None
-        self._frames = None
+        self._frames = self._outline = None
 
         def write() -> None:
             if header is not None:
@@ -424,3 +422,27 @@ class Session:
                 data += b"".join(self._file.unsaved)
             self._frames = read_frames(data)
         return self._frames
+
+    def _looked_through(self) -> Outline:
+        """Look through the file and what is not in it yet; kept until the next record."""
+        if (outline := self._outline) is not None:
+            return outline
+        unsaved = tuple(self._lines if self._file is None else self._file.unsaved)
+        try:
+            self._outline = outline = Outline(self._file.path if self._file else None, unsaved)
+        except OSError:  # never written, or on a disk that is gone: what is in memory counts
+            self._outline = outline = Outline(None, unsaved)
+        return outline
+
+    def _newest(self, is_meant: Callable[[RawRecord], bool], *kinds: str) -> RawRecord:
+        """Give the newest record of these types that is meant, {} when there is none."""
+        outline = self._looked_through()
+        found: RawRecord = {}
+        for record in outline.records(outline.of_kinds(*kinds)):
+            if is_meant(record):
+                found = record
+        return found
+
+
+def _call_of(record: RawRecord) -> Json:
+    return as_object(record.get("outcome")).get("tool_use_id")

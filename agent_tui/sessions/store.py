@@ -6,7 +6,8 @@ import secrets
 import time
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from agent_tui.sessions.frames import (
 )
 from agent_tui.sessions.info import SessionInfo, name_of, read_info
 from agent_tui.sessions.lock import SessionLock
+from agent_tui.sessions.outline import Outline
 from agent_tui.sessions.redact import Redactor
 from agent_tui.sessions.session import Session
 from agent_tui.sessions.writer import SessionFile
@@ -117,32 +119,31 @@ class SessionStore:
         Raises SessionInUseError while another program has it, SessionError when there is none, when it cannot be
         read, or when a newer program wrote it.
         """
-        path = self._find_file(session_id)
-        if path is None:
-            raise SessionError(f"There is no session {session_id!r}.", path=self.root)
+        path = self.path_of(session_id)
         try:
             lock = SessionLock.acquire(path.with_suffix(".lock"))
         except OSError as error:
             raise SessionError(f"cannot be locked: {error.strerror or error}", path=path) from error
         try:
-            frames = self._read(path)
+            outline = self._outline(path)
         except BaseException:
             lock.release()
             raise
-        session = self._session(path, lock=lock, frames=frames)
-        if frames.damage:
-            where = ", ".join(f"line {d.line}: {d.reason}" for d in frames.damage[:3])
+        session = self._session(path, lock=lock, outline=outline)
+        if outline.damage:
+            where = ", ".join(f"line {d.line}: {d.reason}" for d in outline.damage[:3])
             session.notices.append(
-                f"{len(frames.damage)} record(s) were skipped ({where}); the rest is there."
+                f"{len(outline.damage)} record(s) were skipped ({where}); the rest is there."
             )
         return session
 
     def read(self, session_id: str) -> Frames:
         """Read a session without opening it, also while another program writes it. Raises SessionError."""
-        path = self._find_file(session_id)
-        if path is None:
-            raise SessionError(f"There is no session {session_id!r}.", path=self.root)
-        return self._read(path)
+        return self._read(self.path_of(session_id))
+
+    def outline(self, session_id: str) -> Outline:
+        """Look through a session as `read` does, to read its records one by one. Raises SessionError."""
+        return self._outline(self.path_of(session_id))
 
     def latest(self, workspace: Path, *, with_screen: bool = False) -> str | None:
         """Give the id of the session of `workspace` that was written last, None when there is none.
@@ -223,7 +224,7 @@ class SessionStore:
         return path
 
     def write_whole(
-        self, workspace: Path, records: "list[RawRecord]", *, name: str = "", origin: str = ""
+        self, workspace: Path, records: Iterable[RawRecord], *, name: str = "", origin: str = ""
     ) -> str:
         """Write a new session from records that are whole in themselves (a fork, an import); give its id.
 
@@ -235,7 +236,7 @@ class SessionStore:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            for record in (header, *records):
+            for record in chain([header], records):
                 write_all(descriptor, seal(self._redact(dumps(record))))
             os.fsync(descriptor)
         finally:
@@ -248,12 +249,11 @@ class SessionStore:
         *,
         header: RawRecord | None = None,
         lock: SessionLock | None = None,
-        frames: Frames | None = None,
+        outline: Outline | None = None,
         name: str = "",
     ) -> Session:
         notices: list[str] = []
-        stored = frames.records[0] if frames and frames.records else {}
-        first = header or (stored if stored.get("type") == "header" else {})
+        first = header or (outline.facts[0] if outline and outline.begins_with_header else {})
         session = Session(
             session_id=path.stem,
             workspace=Path(text_of(first, "workspace")),
@@ -261,9 +261,9 @@ class SessionStore:
             blobs=self.blobs,
             redact=self._redact,
             data_dir=path.with_suffix(""),
-            name=name_of(frames.records) if frames else name,
+            name=name_of(outline.facts) if outline else name,
             header=header,
-            frames=frames,
+            outline=outline,
         )
         session.notices = notices
         return session
@@ -318,14 +318,26 @@ class SessionStore:
             frames = read_frames(path.read_bytes())
         except OSError as error:
             raise SessionError(f"cannot be read: {error.strerror or error}", path=path) from error
-        newer = unread_version(frames.records)
-        if newer:
-            raise SessionError(
-                f"was written by a newer agent-tui (format {newer}, this one reads up to {FORMAT_VERSION}); "
-                "update agent-tui to go on with it, or start a new session",
-                path=path,
-            )
+        _refuse_newer(frames.records, path)
         return frames
+
+    def _outline(self, path: Path) -> Outline:
+        try:
+            outline = Outline(path)
+        except OSError as error:
+            raise SessionError(f"cannot be read: {error.strerror or error}", path=path) from error
+        _refuse_newer(outline.facts, path)
+        return outline
+
+
+def _refuse_newer(records: Sequence[RawRecord], path: Path) -> None:
+    newer = unread_version(records)
+    if newer:
+        raise SessionError(
+            f"was written by a newer agent-tui (format {newer}, this one reads up to {FORMAT_VERSION}); "
+            "update agent-tui to go on with it, or start a new session",
+            path=path,
+        )
 
 
 def _files(folder: Path) -> Iterator[Path]:

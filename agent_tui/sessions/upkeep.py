@@ -13,7 +13,7 @@ from agent_tui.sessions.frames import META_TYPES, RawRecord, read_frames, text_o
 from agent_tui.sessions.info import SessionInfo
 from agent_tui.sessions.lock import SessionLock
 from agent_tui.sessions.packs import packs_in
-from agent_tui.sessions.restore import read_records
+from agent_tui.sessions.restore import typed
 from agent_tui.sessions.store import CHECKPOINTS, SessionStore
 from agent_tui.sessions.trees import TreeStore
 
@@ -45,7 +45,7 @@ def verify(path: Path, blobs: Blobs) -> list[str]:
         for name in _blobs_of(frames.records)
         if blobs.get(name) is None
     ]
-    _, unread = read_records(frames.records, blobs)
+    unread = sum(record is None for record in typed(frames.records, blobs))
     if unread:
         found.append(f"{unread} record(s) could not be understood")
     return found

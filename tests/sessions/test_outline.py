@@ -1,0 +1,222 @@
+import json
+import random
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_tui.protocol.messages import AssistantMessage, ToolResultBlock, ToolUseBlock, UserMessage
+from agent_tui.protocol.permissions import PermissionRequest
+from agent_tui.protocol.tools import ToolResult
+from agent_tui.sessions.blobs import Blobs
+from agent_tui.sessions.frames import RawRecord, active_leaf, active_path, frame, read_frames, seal
+from agent_tui.sessions.outline import Outline
+from agent_tui.sessions.restore import INTERRUPTED, NEVER_RAN, Restored, restore
+from agent_tui.sessions.store import SessionStore
+from agent_tui.sessions.upkeep import verify
+from tests.support.random_session import NOBODY_KNOWS, RandomSession
+from tests.support.session_world import file_of
+
+
+def harmed(lines: Sequence[bytes], chance: random.Random) -> list[bytes]:
+    """Lines as a bad disk, another program or an older one of ours may leave them."""
+    found: list[bytes] = []
+    for line in lines:
+        match chance.randrange(30):
+            case 0:
+                at = chance.randrange(len(line) - 1)
+                found.append(line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :])
+            case 1:
+                found.append(line[: chance.randrange(1, len(line))] + b"\n")
+            case 2:
+                found += [line, line]
+            case 3:
+                found += [b"\n", b"\0" * 40 + b"\n", seal("[1]"), seal('{"id":7}'), seal("nonsense")]
+            case 4:
+                found.append(seal(json.dumps(json.loads(line[9:]), sort_keys=True, indent=None)))
+            case 5:
+                found.append(line[:8].upper() + line[8:])
+            case _:
+                found.append(line)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_an_outline_finds_what_reading_the_whole_file_finds(seed: int, tmp_path: Path) -> None:
+    chance, path = random.Random(seed), tmp_path / "file.jsonl"
+    lines = harmed([frame(record) for record in RandomSession(chance).records(120)], chance)
+    saved = chance.choice([len(lines), len(lines) - 9])
+    data, unsaved = b"".join(lines[:saved]), lines[saved:]
+    torn = b"" if unsaved else chance.choice([b"", lines[0], lines[0][:30], frame({"id": "new"})[:-1]])
+    path.write_bytes(data + torn)
+
+    frames, outline = read_frames(data + torn + b"".join(unsaved)), Outline(path, unsaved)
+
+    assert outline.damage == frames.damage
+    assert (outline.size_bytes, outline.file_bytes) == (frames.size_bytes, len(data + torn))
+    assert outline.facts == [r for r in frames.records if r.get("type") in ("header", "rename")]
+    assert outline.begins_with_header is (frames.records[0].get("type") == "header")
+    assert outline.leaf == active_leaf(frames.records)
+    for leaf in (None, "", "nowhere", *frames.spans):
+        entries = outline.path(leaf)
+        records = active_path(frames.records, leaf)
+        assert list(outline.records(entries)) == records
+        assert [outline.span(index) for index in entries] == [frames.spans[str(r["id"])] for r in records]
+    assert list(outline.records(outline.of_kinds("user"))) == [
+        record for record in frames.records if record.get("type") == "user"
+    ]
+
+
+def test_a_record_that_changed_under_the_reader_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "file.jsonl"
+    records = RandomSession(random.Random(1)).records(20)
+    path.write_bytes(b"".join(map(frame, records)))
+    outline = Outline(path)
+    wanted = outline.path()
+
+    path.write_bytes(path.read_bytes().replace(b'"at"', b'"AT"'))
+    changed = list(outline.records(wanted))
+    path.unlink()
+
+    assert changed == list(outline.records(wanted)) == [{}] * len(wanted)
+    assert restore(changed, Blobs(tmp_path)).unread == len(wanted)
+
+
+def test_what_opening_holds_does_not_grow_with_what_was_compacted_away(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path / "sessions")
+    restored: list[int] = []
+    shown: list[float] = []
+    sizes: list[int] = []
+    for turns in (100, 400):
+        session_id = store.write_whole(tmp_path, long_talk(turns))
+        warm = store.open(session_id)
+        warm.restored()  # makes what serves all sessions
+        warm.close()
+        tracemalloc.start()
+        session = store.open(session_id)
+        session.restored()
+        restored.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.reset_peak()
+        blocks = session.paged_replay(kept=20)
+        shown.append(tracemalloc.get_traced_memory()[1] / len(blocks))
+        tracemalloc.stop()
+        sizes.append(file_of(session).stat().st_size)
+        session.close()
+
+    assert restored[1] < restored[0] * 1.7  # what grows is where the lines lie
+    assert restored[1] < sizes[1] / 4
+    assert shown[1] < 1_500
+
+
+def long_talk(turns: int) -> list[RawRecord]:
+    records: list[RawRecord] = []
+
+    def add(kind: str, **facts: Any) -> None:
+        parent = str(records[-1]["id"]) if records else ""
+        records.append({"type": kind, "id": f"{len(records):x}", "at": 1.0, "parent": parent, **facts})
+
+    for number in range(turns):
+        text = f"{number} " * 900
+        content = [{"type": "text", "text": text}]
+        add("user", text=text, message={"role": "user", "content": content})
+        add("assistant", message={"role": "assistant", "content": content})
+        if number % 20 == 19:
+            add("compacted", messages=[{"role": "user", "content": content}], summary=text)
+    return records
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_restoring_means_what_the_records_say_one_after_the_other(seed: int, tmp_path: Path) -> None:
+    chance, store = random.Random(seed), SessionStore(tmp_path / "sessions")
+    session_id = store.write_whole(tmp_path, RandomSession(chance).records(200)[1:])
+    path = store.path_of(session_id)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], *harmed(lines[1:], chance)]))
+    session = store.open(session_id)
+    frames = read_frames(path.read_bytes())
+
+    restored = session.restored()
+    means = meaning(active_path(read_frames(path.read_bytes()).records))
+
+    assert restored.unread == means.unread
+    assert restored.messages == means.messages
+    assert (restored.usage, restored.todos) == (means.usage, means.todos)
+    assert restored.summaries == means.summaries
+    assert (restored.pending, restored.interrupted) == (means.pending, means.interrupted)
+    assert session.leaf == active_leaf(frames.records)
+    assert bool(frames.damage) is bool(session.notices) is any("line" in s for s in verify(path, store.blobs))
+    session.close()
+
+
+def block_of(call_id: str, result: ToolResult) -> ToolResultBlock:
+    return ToolResultBlock(tool_use_id=call_id, content=result.output, is_error=result.is_error)
+
+
+def meaning(path: Sequence[Any]) -> Restored:
+    """What restoring must find, read off records that are all there, without hurry."""
+    means, said, begin = Restored(), list[UserMessage | AssistantMessage](), 0
+    open_calls: list[str] = []
+    outcomes: dict[str, ToolResult] = {}
+    asked: dict[str, PermissionRequest] = {}
+    arguments: dict[str, str] = {}
+
+    def answer() -> None:
+        unknown = ToolResult.error(NEVER_RAN if asked else INTERRUPTED)
+        blocks = [block_of(call, outcomes.get(call, unknown)) for call in open_calls]
+        if blocks:
+            said.append(UserMessage(content=tuple(blocks)))
+        open_calls.clear()
+
+    for record in path:
+        content: Any = record.get("message")
+        match record:
+            case {"type": "user", "message": _}:
+                answer()
+                means.interrupted = True
+                said.append(UserMessage.model_validate(content))
+            case {"type": "assistant"}:
+                answer()
+                reply = AssistantMessage.model_validate(content)
+                said.append(reply)
+                means.usage += reply.usage
+                uses = [block for block in reply.content if isinstance(block, ToolUseBlock)]
+                open_calls = [use.id for use in uses]
+                arguments = {use.id: use.arguments_json for use in uses}
+                outcomes, asked = {}, {}
+            case {
+                "type": "outcome",
+                "outcome": {"tool_use_id": str(call), "result": result},
+            }:
+                outcomes[call] = ToolResult.model_validate(result)
+                if summary := record["outcome"]["summary"]:
+                    means.summaries[call] = summary
+            case {"type": "results"}:
+                calls = [block["tool_use_id"] for block in content["content"]]
+                lost = ToolResult.error("(the result was lost)")
+                said.append(UserMessage(content=tuple(block_of(c, outcomes.get(c, lost)) for c in calls)))
+                open_calls, asked = [], {}
+            case {"type": "approval_request", "requests": list(requests)}:
+                for request in requests:
+                    whole = {**request, "arguments_json": arguments.get(request["call_id"], "{}")}
+                    asked[request["call_id"]] = PermissionRequest.model_validate(whole)
+            case {"type": "approval_response", "verdicts": list(verdicts)}:
+                for verdict in verdicts:
+                    if not verdict["deferred"]:
+                        asked.pop(verdict["call_id"], None)
+            case {"type": "compacted", "messages": list(messages)}:
+                begin = len(said)
+                said += [UserMessage.model_validate(message) for message in messages]
+            case {"type": "todo", "items": list(items)}:
+                means.todos = tuple(items)
+            case {"type": "turn_end"}:
+                means.interrupted = False
+            case {"type": _} if record["type"] in ("user", NOBODY_KNOWS):
+                means.unread += 1
+            case _:
+                pass
+    means.pending = tuple(request for call, request in asked.items() if call not in outcomes)
+    answer()
+    means.messages = said[begin:]
+    return means
