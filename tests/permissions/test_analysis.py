@@ -27,6 +27,24 @@ def test_a_name_found_in_the_project_is_not_the_one_that_is_known(ground: Any) -
         (ground.project / "wc").unlink()
 
 
+def test_a_wrapper_found_in_the_project_is_not_the_one_that_is_known(ground: Any) -> None:
+    folder = ground.project / "build/bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("timeout", "time", "command"):
+        (folder / name).write_text("#!/bin/sh\n")
+    path = f"{folder}:/usr/bin"
+    try:
+        assert safe(ground.analyse("timeout 5 ls", path="/usr/bin:/bin"))
+        assert not safe(ground.analyse("timeout 5 ls", path=path))
+        assert not safe(ground.analyse("nice timeout 5 ls", path=path))
+        assert safe(ground.analyse("time ls && command ls", path=path))
+        assert not safe(ground.analyse("command time ls", path=path))
+        assert not safe(ground.analyse("env command ls", path=path))
+    finally:
+        for name in ("timeout", "time", "command"):
+            (folder / name).unlink()
+
+
 def test_a_wildcard_is_judged_by_what_it_matches(ground: Any) -> None:
     (ground.project / "docs/-ox").write_text("")
     try:

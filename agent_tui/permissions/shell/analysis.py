@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent_tui.permissions.shell.directories import Directories
 from agent_tui.permissions.shell.exact import exact_part
 from agent_tui.permissions.shell.judge import Judge, Judged
 from agent_tui.permissions.shell.model import Analysis, Part, Touch
@@ -118,22 +119,27 @@ class _Run:
         return _Found(tuple(j.part for j in judged), touches, ("it is nested too deeply",))
 
     def _steps(self, steps: list[Step], cwd: str, reasons: list[str], depth: int) -> Iterator[Judged]:
-        directories: dict[tuple[int, ...], str] = {(): cwd}
+        directories: dict[tuple[int, ...], Directories] = {(): Directories((cwd,), (cwd,))}
         for step in steps:
-            here = _directory_of(step.scope, directories)
-            upstream: Simple | None = None
-            for simple in step.stages:
-                if here == "":
-                    reasons.append("the directory is not known")
-                judged = self._judge.judge(simple, here or self._world.project, upstream)
-                judged = self._checked(judged, simple, upstream, reasons, here or self._world.project, depth)
-                yield judged
-                upstream = simple
-                if len(step.stages) == 1:
-                    here = judged.cwd
-                    directories[step.scope] = here
-                    if judged.cwd == "":
-                        reasons.append("the directory is not known")
+            before = _directories_of(step.scope, directories)
+            moves: list[tuple[str, str]] = []
+            for start in before.before(step.joined_by):
+                judged = [*self._pipeline(step, start, reasons, depth)]
+                yield from judged
+                moves.append((start, judged[-1].cwd if len(judged) == 1 else start))
+            directories[step.scope] = before.after(step.joined_by, moves)
+            if any(to == "" for _, to in moves):
+                reasons.append("the directory is not known")
+
+    def _pipeline(self, step: Step, start: str, reasons: list[str], depth: int) -> Iterator[Judged]:
+        if start == "":
+            reasons.append("the directory is not known")
+        here = start or self._world.project
+        upstream: Simple | None = None
+        for simple in step.stages:
+            judged = self._judge.judge(simple, here, upstream)
+            yield self._checked(judged, simple, upstream, reasons, here, depth)
+            upstream = simple
 
     def _checked(
         self,
@@ -230,10 +236,14 @@ def _runs_its_input(simple: Simple, upstream: Simple | None) -> bool:
     return fed and (not names_program or any(word.text in ("-", "-s") for word in words[1:]))
 
 
-def _directory_of(scope: tuple[int, ...], directories: dict[tuple[int, ...], str]) -> str:
-    while scope not in directories:
-        scope = scope[:-1]
-    return directories[scope]
+def _directories_of(
+    scope: tuple[int, ...], directories: Mapping[tuple[int, ...], Directories]
+) -> Directories:
+    """Give what is known in a subshell: at first what holds in the shell around it."""
+    if scope in directories:
+        return directories[scope]
+    outer = _directories_of(scope[:-1], directories).possible
+    return Directories(outer, outer)
 
 
 def _with_inner(part: Part, inner: tuple[Part, ...]) -> Part:

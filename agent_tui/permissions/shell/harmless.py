@@ -65,8 +65,9 @@ class Harmless:
         if program == "":
             return refuse("a program that is not called by its plain name")
         is_builtin = program in BUILTINS and inner.in_shell
-        if not is_builtin and (found := self._world.runs_from_project(program, cwd)):
-            return refuse(f"{program} would be run from {found}")
+        for runs in (*inner.found, *(() if is_builtin else (program,))):
+            if found := self._world.runs_from_project(runs, cwd):
+                return refuse(f"{runs} would be run from {found}")
         if not is_builtin and (shim := self._world.shim(name)):
             return refuse(f"{shim} runs whichever program a file of the project chooses")
         if listed := _options_file(program, words[1:]):

@@ -34,22 +34,28 @@ _ASSIGN = re.compile(r"[A-Za-z_]\w*=")
 class Unwrapped:
     """What is left of a command. `words` is the program that counts, `through` the wrappers taken off.
 
-    `in_shell` says that only shell wrappers (`command`, `builtin`, `time`) stand before it, so a builtin is meant.
+    `in_shell` says that only what the shell itself knows (`command`, `builtin`, the keyword `time`) stands before
+    it, so a builtin is meant; `found` are the wrappers that PATH finds instead.
     """
 
     words: tuple[Word, ...]
     through: tuple[str, ...] = ()
     in_shell: bool = True
+    found: tuple[str, ...] = ()
 
 
 def unwrap(words: tuple[Word, ...]) -> Unwrapped:
     """Take off harmless wrappers whose options are understood."""
     through: list[str] = []
+    found: list[str] = []
     while words and (rest := _inner(words)) is not None:
-        through.append(words[0].text)
+        name = words[0].text
+        is_keyword = name == "time" and words[0].plain and not through
+        if found or not (is_keyword or name in ("command", "builtin")):
+            found.append(name)
+        through.append(name)
         words = rest
-    in_shell = all(name in ("command", "builtin", "time") for name in through)
-    return Unwrapped(words, tuple(through), in_shell)
+    return Unwrapped(words, tuple(through), not found, tuple(found))
 
 
 def _inner(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
