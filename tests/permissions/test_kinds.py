@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.permissions.shell.awk import awk_only_prints
+from agent_tui.permissions.shell.git import git_readers
+from agent_tui.permissions.shell.options import Takes, read_use
+from agent_tui.permissions.shell.readers import readers
 from agent_tui.permissions.shell.sed import sed_only_prints
+from agent_tui.permissions.shell.words import Word
 from agent_tui.protocol.permissions import PermissionKind
 
 
@@ -72,6 +76,19 @@ def test_the_kinds_are_many_and_not_those_of_the_other_table(corpus: Any) -> Non
 
     assert len(ours) > 1_200
     assert len(known & set(ours)) < 5
+
+
+def test_no_program_swallows_an_option_as_the_value_of_another_one() -> None:
+    tables = {**readers(), **git_readers()}
+    swallowed = [
+        (program, name)
+        for program, spec in tables.items()
+        for name, takes in spec.options.items()
+        if takes in (Takes.TEXT, Takes.FILE) and name not in ("-e", "--regexp", "--expression")
+        if not read_use(spec, (Word(name, name), Word("--output=x", "--output=x"))).refused
+    ]
+
+    assert swallowed == []
 
 
 SED_PIECES = r"""s / | a b e w r ; p d N { } [ ] ^ $ 1 , ! g M y : q = +3 ~2 # F z D s/a/b/ /a/ s|a|b| @ \ \/ \n \c i\ c"""

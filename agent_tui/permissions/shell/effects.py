@@ -47,6 +47,7 @@ _LOOKS = frozenset(
     ]
 )
 _TOUCHES_LINKS = frozenset(["rm", "unlink", "mv", "ln", "rmdir", "trash"])
+_REMOVES = frozenset(["rm", "mv", "rmdir", "trash"])
 _RUNS_CODE = re.compile(
     r"g?sed|[gmn]?awk|python[\d.]*|node(js)?|perl|ruby|php|lua|deno|bun|Rscript|jq|ed|ex|vim?|nvim|emacs"
 )
@@ -93,8 +94,9 @@ class Effects:
         operands = [at for at, word in enumerate(words) if not word.text.startswith("-")]
         for at, word in enumerate(words):
             for text, option in self._candidates(words, at):
+                is_target = option != "" or operands[-1:] == [at]
                 for place in self._places(word, text, itself=program in _TOUCHES_LINKS):
-                    if self._is_path(place, text):
+                    if self._is_path(place, text) or self._is_taken_away(program, place, is_target):
                         yield self._touch(program, place, option, at, operands, words)
 
     def _candidates(self, words: Sequence[Word], at: int) -> Iterator[tuple[str, str]]:
@@ -153,10 +155,19 @@ class Effects:
             return False
         return not self.world.contains(place) or is_secret(place.real) or is_secret(place.named)
 
+    def _is_taken_away(self, program: str, place: Place, is_target: bool) -> bool:
+        """Tell whether the project itself is removed or renamed, which changes the directory around it."""
+        return (
+            place.real == self.world.project and program in _REMOVES and not (program == "mv" and is_target)
+        )
+
     def _touch(
         self, program: str, place: Place, option: str, at: int, operands: list[int], words: Sequence[Word]
     ) -> Touch:
         writes = self._writes(program, option, at, operands, words)
+        if place.real == self.world.project:
+            holder = os.path.dirname(place.real) or "/"
+            return self.write(Place(holder, holder), f"{program} changes what {holder} holds", folder=True)
         if self.world.contains(place):
             kind = PermissionKind.WRITE if writes else PermissionKind.READ
             return self.secret(place, kind, program)
@@ -175,7 +186,9 @@ class Effects:
                 "programs.txt", f"written by {program}"
             ):
                 return True
-            if _WRITING_OPTIONS.fullmatch(option):
+            if _WRITING_OPTIONS.fullmatch(option) or (
+                program == "git" and option == "--file" and words[0].text == "config"
+            ):
                 return True
             if option.startswith("--") and "=" in words[at].text:
                 return program not in words_of("programs.txt", "reads operands")

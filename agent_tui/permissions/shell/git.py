@@ -40,13 +40,13 @@ _SUBVERBS = {
     "bisect": {"log", "view-never"},
     "sparse-checkout": {"list"},
     "config": {"list", "get"},
-    "reflog": {"show", "exists"},
     "bundle": {"list-heads", "verify"},
 }
 
 
 @cache
-def _table() -> dict[str, Spec]:
+def git_readers() -> dict[str, Spec]:
+    """Give the spec of every subcommand that only reads, those that list without operands as `listing NAME`."""
     raw = dict(entries("git.txt"))
     shared = {name: raw.pop(name) for name in ("@diff", "@log")}
     for name, options in shared.items():
@@ -79,15 +79,15 @@ def check_git(words: Sequence[Word], world: World, cwd: str) -> Reading:
 
 
 def _check_subcommand(name: str, words: tuple[Word, ...]) -> Reading:
-    if name in _table():
+    if name in git_readers():
         return _check_reader(name, words)
-    if f"listing {name}" in _table():
+    if f"listing {name}" in git_readers():
         return _check_listing(name, words)
     return refuse(f"git {name} may change something")
 
 
 def _check_reader(name: str, words: tuple[Word, ...]) -> Reading:
-    use = read_use(_table()[name], words)
+    use = read_use(git_readers()[name], words)
     if use.refused:
         return refuse(f"git {name}: {use.refused}")
     if any(value is not None and value.text == "--" for _, value in use.options):
@@ -123,7 +123,7 @@ def _check_listing(name: str, words: tuple[Word, ...]) -> Reading:
     verbs = _SUBVERBS.get(name, set())
     if texts and texts[0] in verbs:
         return _check_verb(name, texts)
-    use = read_use(_table()[f"listing {name}"], words)
+    use = read_use(git_readers()[f"listing {name}"], words)
     if use.refused:
         return refuse(f"git {name}: {use.refused}")
     if name in (
@@ -177,9 +177,8 @@ def _check_verb(name: str, texts: list[str]) -> Reading:
         "worktree": r"--porcelain|-v|-z",
         "submodule": r"--recursive|--cached",
         "remote": r"--all|--push|[\w./-]+",
-        "config": r"--local|--global|--show-origin|--show-scope|--name-only|--all|-z|[\w.-]+",
-        "reflog": r"[\w./@{}-]+",
-    }.get(name, r"[\w./-]*")
+        "config": r"--local|--global|--show-origin|--show-scope|--name-only|--all|-z|\w[\w.-]*",
+    }.get(name, r"(\w[\w.-]*(/\w[\w.-]*)*)?")
     bad = [
         text
         for text in texts[1:]

@@ -1,5 +1,6 @@
 """Checks the words of a command against an exact list of its harmless options."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -33,7 +34,10 @@ class Spec:
 
     `first` is the kind of the first operand when it differs (a pattern); `numbers` allows `-5`; `at_most` and
     `at_least` limit the operands. `plain` programs know no options: every word is an operand. One of `needs` must
-    be given, where there are any.
+    be given, where there are any; of `apart` no two may be, because the last one wins. `letters` says how short
+    options may be written: "" for any cluster; "last" when one that takes a value ends its cluster; "alone" for
+    programs that look at the first letter of a word only (`xxd -ps IN OUT`). Then a value is glued only when it is a
+    number.
     """
 
     options: dict[str, Takes]
@@ -44,6 +48,8 @@ class Spec:
     at_least: int = 0
     plain: bool = False
     needs: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    letters: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +70,17 @@ def parse_spec(text: str) -> Spec:
 
     Options: `-abc` are flags, `-n=` takes text, `-f=@` reads a file, `--color?` may have `=text`, `-#` allows `-5`.
     Operands: `none`, `text`, `name`, `file`, `tree`; `text+file` when the first differs; `<=1`, `>=1` limit them;
-    `needs:-l,--list` says that one of these options must be given.
+    `needs:-l,--list` says that one of these options must be given, `apart:-t,-d` that no two of these may be;
+    for `letters:last` and `letters:alone` see `Spec`.
     """
     left, _, right = text.partition("|")
     options: dict[str, Takes] = {}
     for token in left.split():
         options.update(_option(token))
-    kinds = [word for word in right.split() if not word.startswith(("<=", ">=", "needs:"))]
-    needs = next((word[6:] for word in right.split() if word.startswith("needs:")), "")
+    kinds = [word for word in right.split() if not word.startswith(("<=", ">=")) and ":" not in word]
+    named = {
+        name: tuple(value.split(",")) for name, _, value in (word.partition(":") for word in right.split())
+    }
     limits = {word[:2]: int(word[2:]) for word in right.split() if word.startswith(("<=", ">="))}
     first, _, rest = (kinds[0] if kinds else "none").rpartition("+")
     return Spec(
@@ -82,7 +91,9 @@ def parse_spec(text: str) -> Spec:
         at_most=limits.get("<=", 0 if rest == "none" else 1000),
         at_least=limits.get(">=", 0),
         plain="plain" in kinds[1:],
-        needs=tuple(needs.split(",")) if needs else (),
+        needs=named.get("needs", ()),
+        apart=named.get("apart", ()),
+        letters=named.get("letters", ("",))[0],
     )
 
 
@@ -94,6 +105,11 @@ def _option(token: str) -> Iterator[tuple[str, Takes]]:
     else:
         for char in name[1:]:
             yield f"-{char}", takes
+
+
+_LIKE_AN_OPTION = re.compile(r"-(?!$|\d+[A-Za-z]*$)")
+_TAKES_ANYTHING = frozenset({"-e", "--regexp", "--expression"})
+"""Options with a pattern or script, for which every program takes the next word, whatever it looks like."""
 
 
 class _Reader:
@@ -125,6 +141,8 @@ class _Reader:
             return "this number of operands"
         if self._spec.needs and not any(name in self._spec.needs for name, _ in self.options):
             return f"a use without {self._spec.needs[0]}"
+        if len({name for name, _ in self.options if name in self._spec.apart}) > 1:
+            return f"more than one of {', '.join(self._spec.apart)}"
         return ""
 
     def _option(self, word: Word) -> str:
@@ -146,9 +164,9 @@ class _Reader:
             return f"a value of {name}"
         given = Word(value, value) if equals else None
         if takes in (Takes.TEXT, Takes.FILE) and not equals:
-            given = self._next()
+            given = self._next(name)
             if given is None:
-                return f"the option {name} without a value"
+                return f"the option {name} without a certain value"
         self.options.append((name, given))
         return ""
 
@@ -158,12 +176,14 @@ class _Reader:
         while rest:
             name, rest = f"-{rest[0]}", rest[1:]
             takes = self._spec.options.get(name)
+            if self._spec.letters and rest and not self._may_follow(takes, rest):
+                return f"{word.text}, which is read letter by letter,"
             if takes is None:
                 return f"the option {name}"
             if takes in (Takes.TEXT, Takes.FILE):
-                given = Word(rest, rest) if rest else self._next()
+                given = Word(rest, rest) if rest else self._next(name)
                 if given is None:
-                    return f"the option {name} without a value"
+                    return f"the option {name} without a certain value"
                 self.options.append((name, given))
                 return ""
             self.options.append((name, None))
@@ -171,11 +191,21 @@ class _Reader:
                 return ""
         return ""
 
-    def _next(self) -> Word | None:
+    def _may_follow(self, takes: Takes | None, rest: str) -> bool:
+        """Tell whether a program that reads its clusters in its own way reads this one as we do."""
+        return rest.isdigit() if takes in (Takes.TEXT, Takes.FILE) else self._spec.letters != "alone"
+
+    def _next(self, name: str) -> Word | None:
+        """Give the value of an option in a word of its own; None for one that could be an option as well.
+
+        Which words a program takes as values differs between versions: for git 2.39 `log --min-parents --output=x`
+        holds an error and a file x, which is written first.
+        """
         if self._at >= len(self._words):
             return None
         self._at += 1
-        return self._words[self._at - 1]
+        word = self._words[self._at - 1]
+        return word if name in _TAKES_ANYTHING or not _LIKE_AN_OPTION.match(word.text) else None
 
 
 def read_use(spec: Spec, words: tuple[Word, ...]) -> Use:

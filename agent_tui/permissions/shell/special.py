@@ -45,7 +45,7 @@ def check_printf(words: Sequence[Word]) -> Reading:
     """`printf` prints, but -v and %n set variables."""
     if not words or words[0].text.startswith("-"):
         return refuse("an option of printf")
-    if re.search(r"%[^%A-Za-z]*n", words[0].text):
+    if re.search(r"%[^%A-Za-z]*[hjlLqtz]*n", words[0].text):
         return refuse("%n in the format of printf")
     return HARMLESS
 
@@ -148,6 +148,9 @@ def check_jq(words: Sequence[Word]) -> Reading:
     rest: list[Word] = []
     at = 0
     while at < len(words):
+        if words[at].text == "--":
+            rest.extend(words[at:])
+            break
         if words[at].text in ("--arg", "--argjson") and at + 2 < len(words):
             at += 3
             continue
@@ -169,12 +172,16 @@ def check_yq(words: Sequence[Word]) -> Reading:
         "-CMNPSerjnsy -o= -p= -I= --output-format= --input-format= --prettyPrint --colors --no-colors --no-doc"
         " --unwrapScalar? --indent= --null-input --exit-status --raw-output | text+file >=1"
     )
-    use = read_use(spec, tuple(words[1:] if words and words[0].text in ("e", "eval") else words))
+    use = read_use(spec, tuple(words))
     if use.refused or use.has("-s"):
         return refuse(use.refused or "-s of yq writes files")
-    if re.search(r"\b(load\w*|env|envsubst|strenv|split_doc|system|eval)\b", use.operands[0].text):
+    is_named = use.operands[0].text in ("e", "eval", "ea", "eval-all")
+    operands = use.operands[1:] if is_named else use.operands
+    if not operands or re.search(
+        r"\b(load\w*|env|envsubst|strenv|split_doc|system|eval)\b", operands[0].text
+    ):
         return refuse("an operator of yq that reads more than its input")
-    return Reading(tuple((word, Operand.FILE) for word in use.operands[1:] if word.text != "-"))
+    return Reading(tuple((word, Operand.FILE) for word in operands[1:] if word.text != "-"))
 
 
 def check_awk(words: Sequence[Word]) -> Reading:
@@ -190,8 +197,10 @@ def check_awk(words: Sequence[Word]) -> Reading:
 def check_tar(words: Sequence[Word]) -> Reading:
     """`tar -tf FILE` lists an archive."""
     rest = list(words)
-    if rest and re.fullmatch(r"[tvzjJf]+", rest[0].text):
-        rest[0] = Word(f"-{rest[0].text}", rest[0].raw)
+    if rest and re.fullmatch(r"(?=.)[tvzjJ]*f?[tvzjJ]*", rest[0].text):
+        # Without a dash the letters are flags, and their values are the words that follow.
+        letters = rest[0].text.replace("f", "") + ("f" if "f" in rest[0].text else "")
+        rest[0] = Word(f"-{letters}", rest[0].raw)
     use = read_use(
         parse_spec("-tvzjJ -f=@ --list --verbose --gzip --bzip2 --xz --zstd --file=@ --full-time | text"),
         tuple(rest),
