@@ -25,7 +25,7 @@ from agent_tui.conversation.servers import SessionServers
 from agent_tui.conversation.talk import SessionTalk
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.commands import CommandLibrary
-from agent_tui.extensions.mcp.config import Found
+from agent_tui.extensions.mcp.config import Found, ServerFiles
 from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
@@ -73,6 +73,7 @@ class Core:
         look_around: Callable[[], Awaitable[Sequence[str]]] | None = None,
         clean_up: Callable[[], None],
         servers: Servers,
+        server_files: ServerFiles,
         reread_servers: Callable[[], Awaitable[Found]],
         extensions: SessionExtensions,
         commands: CommandLibrary,
@@ -116,7 +117,9 @@ class Core:
         self._looking: asyncio.Task[None] | None = None
         self._clean_up = clean_up
         self.servers = servers
-        self.mcp = SessionServers(servers, reread=reread_servers, turn=self._run_turn, workspace=workspace)
+        self.mcp = SessionServers(
+            servers, files=server_files, reread=reread_servers, turn=self._run_turn, workspace=workspace
+        )
         self.extensions = extensions
         desk.overhear = extensions.hear
         self._last_usage: Usage | None = None
@@ -198,9 +201,11 @@ class Core:
             notes=self.extensions.statuses(),
         )
 
-    async def replay(self, *, whole: bool = False) -> Sequence[ReplayBlock]:
+    async def replay(
+        self, *, whole: bool = False, known: Sequence[ReplayBlock] = ()
+    ) -> Sequence[ReplayBlock]:
         record = self._session.record
-        return await asyncio.to_thread(record.replay if whole else record.paged_replay)
+        return await asyncio.to_thread(record.replay if whole else lambda: record.paged_replay(known=known))
 
     async def texts_since(self, offset: int) -> Mapping[tuple[BlockKind, str], StoredText]:
         return await asyncio.to_thread(self._session.record.texts_since, offset)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from agent_tui.conversation.own_commands import Typed
-from agent_tui.extensions.mcp.config import Found
+from agent_tui.extensions.mcp.config import Found, ServerFiles
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
 from agent_tui.protocol.errors import AgentTuiError, ToolError
 from agent_tui.protocol.tools import TurnResult
@@ -64,11 +64,13 @@ class SessionServers:
         self,
         servers: Servers,
         *,
+        files: ServerFiles,
         reread: Callable[[], Awaitable[Found]],
         turn: Callable[[Typed], Awaitable[TurnResult]],
         workspace: Path,
     ) -> None:
         self._servers = servers
+        self._files = files
         self._reread = reread
         self._turn = turn
         self._workspace = workspace
@@ -122,6 +124,19 @@ class SessionServers:
         said += [f"new: {', '.join(sorted(now - before))}"] if now - before else []
         said += [f"gone: {', '.join(sorted(before - now))}"] if before - now else []
         return "; ".join(said) + "." + "".join(f"\n! {problem}" for problem in found.problems)
+
+    async def change(self, line: str) -> str:
+        from agent_tui.extensions.mcp.changing import Refused, apply_line  # for the few who add a server
+
+        try:
+            said, name = await asyncio.to_thread(apply_line, line, self._files)
+        except (Refused, OSError) as error:
+            raise AgentTuiError(f"/mcp {line.split(maxsplit=1)[0]}: {error}") from error
+        reloaded = await self.reload()
+        counts = name in self._servers.names()
+        if counts or not line.startswith("add"):
+            return f"{said} {reloaded}"
+        return f"{said} It does not count in this run yet: /trust says what of the project does. {reloaded}"
 
     async def login(
         self,

@@ -20,3 +20,14 @@ class ArgumentParser(argparse.ArgumentParser):
         known = [word.strip(" '") for word in refused["known"].split(",")]
         word = refused["word"]
         super().error(f"{refused['where']}there is no {word!r}{did_you_mean(word, known)}")
+
+
+class LineParser(ArgumentParser):
+    """Parses a line that was typed inside the program: prints nothing and never exits, but raises ValueError."""
+
+    def print_usage(self, file: object = None) -> None:
+        """Print nothing."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Raise what would have been printed."""
+        raise ValueError((message or "").strip().removeprefix(f"{self.prog}: error: "))

@@ -182,6 +182,7 @@ async def _assembled(
         connect_beside=connect_to,
         project_counts=ground.hold.holds_now,
         servers=mcp.servers,
+        server_files=mcp.files,
         reread_servers=mcp.reread,
         extensions=extensions,
     )

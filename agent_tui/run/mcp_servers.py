@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_tui.config.paths import Paths, user_paths
 from agent_tui.executor.registry import CompositeSource
-from agent_tui.extensions.mcp.config import Found
+from agent_tui.extensions.mcp.config import Found, ServerFiles
 from agent_tui.extensions.mcp.guest import Desk, Sampler, SampleReply, SampleRequest
 from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.protocol.errors import AgentTuiError
@@ -23,9 +23,10 @@ SAMPLE_S = 120.0
 
 @dataclass(frozen=True)
 class RunServers:
-    """The servers of a run, and how their settings are read anew."""
+    """The servers of a run, where they are written down, and how their settings are read anew."""
 
     servers: Servers
+    files: ServerFiles
     found: Found
     reread: Callable[[], Awaitable[Found]]
 
@@ -73,7 +74,8 @@ async def make_servers(
         return await asyncio.to_thread(look)
 
     found = await read()
-    return RunServers(Servers(found.servers, desk=desk, state_dir=paths.state), found, read)
+    files = ServerFiles.of(workspace, paths.user_config)
+    return RunServers(Servers(found.servers, desk=desk, state_dir=paths.state), files, found, read)
 
 
 def sampler(provider: Callable[[], Provider]) -> Sampler:
@@ -114,6 +116,7 @@ def run_mcp(arguments: Sequence[str]) -> int:
         paths, workspace = user_paths(), cwd.resolve()
         trusted = TrustStore(paths.state).verdict(workspace).trusted
         found = configured(RunOptions(), paths, workspace, trusted=trusted)
-        return Setup(workspace, paths.user_config, paths.state, found, trusted)
+        files = ServerFiles.of(workspace, paths.user_config)
+        return Setup(workspace, files, paths.state, found, trusted)
 
     return main(arguments, setup=setup)

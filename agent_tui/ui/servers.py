@@ -97,6 +97,10 @@ class ServerDesk(Protocol):
         """Read the settings anew: start what is new, end what is gone; give a sentence."""
         ...
 
+    async def change(self, line: str) -> str:
+        """Do what `add ...` or `remove ...` says, as in a shell; give a sentence. Raises AgentTuiError."""
+        ...
+
     async def login(
         self,
         name: str,

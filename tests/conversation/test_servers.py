@@ -1,4 +1,5 @@
 import json
+import shlex
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -157,3 +158,21 @@ async def test_settings_are_read_anew(opened: Open, workspace: Path, tmp_path: P
     assert "no MCP server 'nobody'" in opened.core.mcp.reconnect("nobody")
     assert "no MCP server 'nobody'" in await opened.core.mcp.accept("nobody")
     assert opened.core.mcp.log("nobody") == ()
+
+
+async def test_a_server_is_added_and_removed_while_the_program_runs(workspace: Path) -> None:
+    here = await made(workspace, RunOptions(provider="offline"))
+    try:
+        added = await here.core.mcp.change(f"add tiny -- {shlex.join([TINY['command'], *TINY['args']])}")
+        await here.until("ready")
+        removed = await here.core.mcp.change("remove tiny")
+
+        assert "new: tiny" in added
+        assert "gone: tiny" in removed
+        assert not here.core.mcp.servers()
+        with pytest.raises(AgentTuiError, match=r"/mcp remove: .* has no MCP server 'tiny'"):
+            await here.core.mcp.change("remove tiny")
+        said = await here.core.mcp.change("add -s project tiny -- tiny")
+        assert "does not count in this run yet: /trust" in said
+    finally:
+        await here.core.aclose()

@@ -53,6 +53,10 @@ class FakeServerDesk:
         self.calls.append(("reload",))
         return "2 MCP servers."
 
+    async def change(self, line: str) -> str:
+        self.calls.append(("change", line))
+        return f"Did {line}."
+
     async def login(
         self,
         name: str,

@@ -4,16 +4,13 @@ import argparse
 import asyncio
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from pydantic import TypeAdapter, ValidationError
-
-from agent_tui.extensions.mcp.config import PROJECT_FILE, Found, ServerSpec, read_text
+from agent_tui.extensions.mcp.changing import Refused, add_changing, apply, parse
+from agent_tui.extensions.mcp.config import PROJECT_FILE, Found, ServerFiles, ServerSpec
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.pins import ChangedTool
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
@@ -21,12 +18,9 @@ from agent_tui.extensions.plain import plain
 from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.protocol.private_file import write_private
 
 CHILD_VARIABLE = "AGENT_TUI_CHILD"
 _CHANGING = frozenset({"add", "remove", "accept", "test", "login", "logout"})
-_TABLE = TypeAdapter(dict[str, object])
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -34,22 +28,15 @@ class Setup:
     """What the commands work on. `found` are the servers that count here; a project's only when it is trusted."""
 
     workspace: Path
-    user_config: Path
+    files: ServerFiles
     state_dir: Path
     found: Found
     trusted: bool
 
 
-class Refused(Exception):
-    """A command cannot be done; the text says why."""
-
-
 def main(arguments: Sequence[str], *, setup: Callable[[Path], Setup]) -> int:
     """Run `agent-tui mcp ARGUMENTS` and give the exit code."""
-    words = list(arguments)
-    end = words.index("--") if "--" in words else len(words)
-    options = parser().parse_args(words[:end])
-    options.command = words[end + 1 :]  # the server's own command line; argparse would look for flags in it
+    options = parse(parser(), arguments)
     if options.action in _CHANGING and os.environ.get(CHILD_VARIABLE):
         print(
             f"agent-tui: `mcp {options.action}` is for a person, not for a command of the agent",
@@ -68,24 +55,14 @@ def parser() -> ArgumentParser:
     """Give the parser of `agent-tui mcp`; each action of it names its function as `run`."""
     made = ArgumentParser(prog="agent-tui mcp", description="MCP servers: programs that offer tools.")
     actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
-    add = actions.add_parser("add", help="add a server: NAME URL, or NAME -- COMMAND ARGUMENT...")
-    add.add_argument("name")
-    add.add_argument("url", nargs="?", default="", help="http:// or https://; or give -- COMMAND")
-    add.add_argument("-e", "--env", action="append", default=[], metavar="NAME=VALUE", help="for a command")
-    add.add_argument("-H", "--header", action="append", default=[], metavar="'NAME: VALUE'", help="for a URL")
-    add.add_argument("-t", "--transport", choices=["stdio", "http", "sse"], default="")
-    add.add_argument("-s", "--scope", choices=["user", "project"], default="user")
-    add.set_defaults(run=_add)
+    for changing in add_changing(actions):
+        changing.set_defaults(run=_change)
     shown = actions.add_parser("list", help="list the servers that count here")
     shown.add_argument("--json", action="store_true")
     shown.set_defaults(run=_list)
     get = actions.add_parser("get", help="show one server's settings")
     get.add_argument("name")
     get.set_defaults(run=_get)
-    remove = actions.add_parser("remove", help="remove a server from the settings")
-    remove.add_argument("name")
-    remove.add_argument("-s", "--scope", choices=["user", "project"], default="user")
-    remove.set_defaults(run=_remove)
     test = actions.add_parser("test", help="start a server, list what it offers, and end it")
     test.add_argument("name")
     test.add_argument("--json", action="store_true")
@@ -105,118 +82,11 @@ def parser() -> ArgumentParser:
     return made
 
 
-# Changing the settings.
-
-
-def _add(setup: Setup, options: argparse.Namespace) -> int:
-    name: str = options.name
-    if not _NAME.fullmatch(name):
-        raise Refused(f"{name!r} is no good name: letters, digits, `.`, `_` and `-`, at most 64")
-    entry = _entry(options)
-    if options.scope == "project":
-        path = setup.workspace / PROJECT_FILE
-        _change_json(path, name, entry)
-    else:
-        path = setup.user_config
-        _change_toml(path, name, entry)
-    print(f"Added {name!r} to {path}.")
-    if options.scope == "project" and not setup.trusted:
+def _change(setup: Setup, options: argparse.Namespace) -> int:
+    print(apply(options, setup.files))
+    if options.action == "add" and options.scope == "project" and not setup.trusted:
         print("This project is not trusted: the server does not start until it is (/trust).")
     return 0
-
-
-def _entry(options: argparse.Namespace) -> dict[str, object]:
-    """Give a server's settings as they are written down. Raises Refused."""
-    url, command, transport = str(options.url), list[str](options.command), str(options.transport)
-    if bool(url) == bool(command):
-        raise Refused("give a URL, or -- and a command")
-    if transport and (transport == "stdio") == bool(url):
-        raise Refused(f"the transport {transport!r} does not fit")
-    if url:
-        if not url.startswith(("http://", "https://")):
-            raise Refused(f"{url!r} does not begin with http:// or https://; a command stands behind --")
-        headers = dict(_pair(text, ":", "header") for text in options.header)
-        kind = {"type": transport} if transport else {}
-        return {"url": url, **kind, **({"headers": headers} if headers else {})}
-    env = dict(_pair(text, "=", "variable") for text in options.env)
-    return {"command": command[0], "args": command[1:], **({"env": env} if env else {})}
-
-
-def _pair(text: str, mark: str, kind: str) -> tuple[str, str]:
-    name, found, value = text.partition(mark)
-    if not found or not name.strip():
-        raise Refused(f"the {kind} {text!r} must be written NAME{mark}VALUE")
-    return name.strip(), value.strip() if mark == ":" else value
-
-
-def _remove(setup: Setup, options: argparse.Namespace) -> int:
-    path = setup.workspace / PROJECT_FILE if options.scope == "project" else setup.user_config
-    change = _change_json if options.scope == "project" else _change_toml
-    change(path, options.name, None)
-    print(f"Removed {options.name!r} from {path}.")
-    return 0
-
-
-def _read(path: Path) -> str:
-    """Raises Refused."""
-    try:
-        return read_text(path) or ""
-    except ValueError as error:
-        raise Refused(f"{path}: {error}") from error
-
-
-def _change_json(path: Path, name: str, entry: Mapping[str, object] | None) -> None:
-    """Set or remove a server in a .mcp.json. Raises Refused and OSError."""
-    text = _read(path)
-    try:
-        data = _TABLE.validate_json(text) if text.strip() else {}
-    except ValidationError as error:
-        raise Refused(f"{path}: is not a JSON object") from error
-    servers = data.setdefault("mcpServers", {})
-    if not isinstance(servers, dict):
-        raise Refused(f"{path}: a table called mcpServers was expected")
-    _set(cast("dict[str, object]", servers), name, None if entry is None else dict(entry), path)
-    write_private(path, f"{json.dumps(data, indent=2, ensure_ascii=False)}\n".encode(), mode=0o644)
-
-
-def _change_toml(path: Path, name: str, entry: Mapping[str, object] | None) -> None:
-    """Set or remove a server in a config.toml; comments stay. Raises Refused and OSError."""
-    import tomlkit  # 30 ms that the other actions need not wait for
-    from tomlkit.exceptions import TOMLKitError
-
-    try:
-        document = tomlkit.parse(_read(path))
-        mcp = document.setdefault("mcp", tomlkit.table(is_super_table=True))
-        servers = mcp.setdefault("servers", tomlkit.table(is_super_table=True))
-    except (TOMLKitError, AttributeError) as error:
-        raise Refused(f"{path}: cannot be changed: {error}") from error
-    _set(servers, name, None if entry is None else _toml_table(entry), path)
-    if not servers:
-        del mcp["servers"]
-    if not mcp:
-        del document["mcp"]
-    write_private(path, tomlkit.dumps(document).encode())
-
-
-def _toml_table(entry: Mapping[str, object]) -> object:
-    import tomlkit
-
-    table = tomlkit.table()
-    for key, value in entry.items():
-        table.add(key, value)
-    return table
-
-
-def _set(servers: dict[str, object], name: str, entry: object, path: Path) -> None:
-    """Raises Refused."""
-    if entry is None and name not in servers:
-        raise Refused(f"{path} has no MCP server {name!r}")
-    if entry is not None and name in servers:
-        raise Refused(f"{path} has an MCP server {name!r} already; remove it first")
-    if entry is None:
-        del servers[name]
-    else:
-        servers[name] = entry
 
 
 # Showing and trying.

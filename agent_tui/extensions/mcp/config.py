@@ -123,6 +123,19 @@ class Found:
 
 
 @dataclass(frozen=True)
+class ServerFiles:
+    """The files that servers are written into: a project's .mcp.json and the person's config.toml."""
+
+    project: Path
+    user: Path
+
+    @classmethod
+    def of(cls, workspace: Path, user_config: Path) -> "ServerFiles":
+        """Give the files of a project and a person."""
+        return cls(workspace / PROJECT_FILE, user_config)
+
+
+@dataclass(frozen=True)
 class ConfigFiles:
     """Where servers may be described. `given` are files or JSON texts of --mcp-config; `strict` takes only those."""
 

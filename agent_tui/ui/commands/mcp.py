@@ -8,14 +8,26 @@ from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.screens.mcp.text import report
 
-_USAGE = "[reload | reconnect | enable | disable | login | logout | accept | log] [name]"
-_VERBS = ("list", "reload", "reconnect", "enable", "disable", "login", "logout", "accept", "log")
-_ELSEWHERE = ("add", "remove")
+_USAGE = "[add | remove | reload | reconnect | enable | disable | login | logout | accept | log] [name]"
+_VERBS = (
+    "list",
+    "add",
+    "remove",
+    "reload",
+    "reconnect",
+    "enable",
+    "disable",
+    "login",
+    "logout",
+    "accept",
+    "log",
+)
+_CHANGING = ("add", "remove")
 
 
 async def _mcp(host: CommandHost, args: str) -> None:
-    verb, _, name = args.partition(" ")
-    verb, name = {"auth": "login"}.get(verb.lower(), verb.lower()), name.strip()
+    verb, _, rest = args.partition(" ")
+    verb, name = {"auth": "login"}.get(verb.lower(), verb.lower()), rest.strip()
     desk = host.backend.mcp
     if not verb:
         await host.show_servers()
@@ -23,8 +35,8 @@ async def _mcp(host: CommandHost, args: str) -> None:
         host.notice("info", report(desk.servers()))
     elif verb == "reload":
         host.notice("info", await desk.reload())
-    elif verb in _ELSEWHERE:
-        host.notice("info", f"In a shell: agent-tui mcp {verb} ...; then /mcp reload.")
+    elif verb in _CHANGING:
+        host.notice("info", await desk.change(f"{verb} {name}"))
     elif verb not in _VERBS:
         host.notice("warning", f"Write /mcp {_USAGE}.")
     elif name not in (names := [server.name for server in desk.servers()]):

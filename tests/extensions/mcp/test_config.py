@@ -10,6 +10,7 @@ from agent_tui.extensions.mcp.config import (
     ConfigFiles,
     Found,
     OAuthClient,
+    ServerFiles,
     find_servers,
     project_places,
 )
@@ -147,7 +148,13 @@ class Shell:
     def __call__(self, *words: str) -> int:
         def setup(_cwd: Path) -> Setup:
             files = ConfigFiles(user=self.user, project=[self.workspace / ".mcp.json"])
-            return Setup(self.workspace, self.user, self.state, find_servers(files), trusted=False)
+            return Setup(
+                self.workspace,
+                ServerFiles.of(self.workspace, self.user),
+                self.state,
+                find_servers(files),
+                trusted=False,
+            )
 
         return main(words, setup=setup)
 

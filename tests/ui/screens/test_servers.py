@@ -183,13 +183,13 @@ async def test_the_command_does_the_same_by_its_words(workspace: Path) -> None:
         await here.send("/mcp reconnect nobody")
         await here.until(lambda: "the servers are: files" in "".join(here.notices[-1:]))
         await here.send("/mcp add x -- y")
-        await here.until(lambda: "In a shell: agent-tui mcp add" in "".join(here.notices[-1:]))
+        await here.until(lambda: "Did add x -- y." in "".join(here.notices[-1:]))
 
 
 async def test_without_servers_the_panel_says_how_to_add_one(workspace: Path) -> None:
     async with stage(workspace, size=(120, 40)) as here:
         await opened(here)
 
-        assert "agent-tui mcp add NAME" in here.picture()
+        assert "/mcp add NAME" in here.picture()
         await here.press("r", "enter", "escape")
         assert not here.app.in_dialog

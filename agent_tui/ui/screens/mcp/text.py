@@ -10,7 +10,7 @@ from agent_tui.ui.look import cut_middle, spans
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.servers import ServerView
 
-NONE = "There are no MCP servers. Add one in a shell: agent-tui mcp add NAME -- COMMAND, or NAME URL; then /mcp reload."
+NONE = "There are no MCP servers. Add one: /mcp add NAME -- COMMAND, or /mcp add NAME URL."
 MARKS = {
     "ready": ("●", "$success"),
     "starting": ("◌", "$muted"),
