@@ -4,7 +4,8 @@ import dataclasses
 import importlib
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from functools import cached_property, partial
+from types import FunctionType, ModuleType
 
 _UNUSED = "tree_sitter"
 _USER = "textual.widgets._text_area"
@@ -41,31 +42,36 @@ def leave_out_pydantic_plugins() -> None:
 
 
 def compile_dataclasses_late() -> None:
-    """Let the methods of a dataclass be compiled at their first call; call before one is made.
+    """Let the methods of a dataclass be compiled when they are first looked up; call before one is made.
 
-    The standard library writes each of them as text and compiles it while a module is imported: 60 µs each, five of
-    a frozen class beside `__init__`, which stays as it is for those who read its signature. A start makes 330 such
-    classes, compares, prints and changes hardly any: 110 ms of its CPU. Relies on one private function of Python 3.11
-    and 3.12; later ones compile a class at once and are left alone.
+    The standard library writes each of them as text and compiles it while a module is imported: 60 µs each, six of
+    a frozen class. A start makes 330 such classes, and makes, compares or prints few: 130 ms of its CPU. Relies on one
+    private function of Python 3.11 and 3.12; later ones compile a class at once and are left alone.
     """
     make = vars(dataclasses).get(_MAKER)
-    if make is not None and make.__module__ == dataclasses.__name__:
-        vars(dataclasses)[_MAKER] = _late(make)
+    if isinstance(make, FunctionType) and make.__module__ == dataclasses.__name__:
+        setattr(dataclasses, _MAKER, partial(_LateMethod, make))
 
 
-def _late(make: Callable[..., Callable[..., object]]) -> Callable[..., Callable[..., object]]:
-    def make_late(name: str, *text: object, **names: object) -> Callable[..., object]:
-        if name == "__init__":
-            return make(name, *text, **names)
-        made: Callable[..., object] | None = None
+class _LateMethod:
+    """Stands in a class for the method that `make` compiles, until somebody looks it up."""
 
-        def method(*given: object) -> object:
-            nonlocal made
-            if made is None:
-                made = make(name, *text, **names)
-            return made(*given)
+    def __init__(self, make: Callable[..., FunctionType], name: str, *text: object, **names: object) -> None:
+        self.__name__ = name
+        self._compile = partial(make, name, *text, **names)
 
-        method.__name__ = name
-        return method
+    @cached_property
+    def _method(self) -> FunctionType:
+        return self._compile()
 
-    return make_late
+    def __get__(self, instance: object, owner: type) -> object:
+        method = self._method
+        for holder in owner.__mro__:
+            if vars(holder).get(self.__name__) is self:
+                method.__qualname__ = f"{holder.__qualname__}.{self.__name__}"
+                setattr(holder, self.__name__, method)
+        return method.__get__(instance, owner)
+
+    def __call__(self, *given: object) -> object:
+        """Do what the method does: the standard library wraps `__repr__`."""
+        return self._method(*given)
