@@ -83,3 +83,9 @@ class ReplayBlock:
     def whole_text(self) -> str:
         """Give the text, from disk when it lies there."""
         return self.text if self.stored is None else self.stored.home.read(self.stored)
+
+
+class StoredBlocks(list[ReplayBlock]):
+    """Blocks of a stored session; `state` names what they were made of, so that an equal one means equal blocks."""
+
+    state: str = ""

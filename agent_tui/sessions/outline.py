@@ -57,6 +57,12 @@ class Outline:
         looking.through(unsaved)
         looking.over()
 
+    @property
+    def state(self) -> str:
+        """What names the entries that were found and the active one."""
+        crc32 = zlib.crc32(self._sizes.tobytes(), zlib.crc32(self._checksums.tobytes()))
+        return f"{self._file}:{self.size_bytes}:{self.leaf}:{crc32:x}"
+
     def add(self, kind: str, span: Span) -> None:
         """Take the next entry."""
         self.kinds.append(kind)

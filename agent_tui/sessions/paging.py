@@ -9,7 +9,15 @@ from typing import cast
 
 from jiter import from_json
 
-from agent_tui.protocol.replay import KEPT_BLOCKS, LEAST_CHARS, BlockKind, LostText, ReplayBlock, StoredText
+from agent_tui.protocol.replay import (
+    KEPT_BLOCKS,
+    LEAST_CHARS,
+    BlockKind,
+    LostText,
+    ReplayBlock,
+    StoredBlocks,
+    StoredText,
+)
 from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.frames import RawRecord, read_frames, text_of
 from agent_tui.sessions.outline import Outline
@@ -71,7 +79,7 @@ class SessionTexts:
 
 def paged_blocks(
     outline: Outline, blobs: Blobs, texts: SessionTexts, *, kept: int = KEPT_BLOCKS
-) -> list[ReplayBlock]:
+) -> StoredBlocks:
     """Give the blocks of the active path; the text of all but the last `kept` stays in the file.
 
     What is not in the file yet keeps its text. Only the texts of the newest blocks are ever held.
@@ -87,7 +95,9 @@ def paged_blocks(
         _page(waiting, len(replay.blocks) - kept)
     replay.close()
     _page(waiting, len(replay.blocks) - kept)
-    return replay.blocks
+    blocks = StoredBlocks(replay.blocks)
+    blocks.state = outline.state
+    return blocks
 
 
 def _page(waiting: deque[tuple[int, ReplayBlock, StoredText]], end: int) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui.protocol.replay import KEPT_BLOCKS, BlockKind, ReplayBlock, StoredText
+from agent_tui.protocol.replay import KEPT_BLOCKS, BlockKind, ReplayBlock, StoredBlocks, StoredText
 from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.encoding import Filler, Slimmer, as_object, as_objects
 from agent_tui.sessions.frames import (
@@ -306,12 +306,19 @@ class Session:
         with no_collection():
             return blocks_of(outline.records(outline.path()), self._blobs)
 
-    def paged_replay(self, *, kept: int = KEPT_BLOCKS) -> list[ReplayBlock]:
-        """Give the blocks of the active path, oldest first; the texts of all but the last `kept` stay in the file."""
+    def paged_replay(
+        self, *, kept: int = KEPT_BLOCKS, known: Sequence[ReplayBlock] = ()
+    ) -> Sequence[ReplayBlock]:
+        """Give the blocks of the active path, oldest first; the texts of all but the last `kept` stay in the file.
+
+        `known` are given back when they were made of the very same.
+        """
         if self._file is None:
             return self.replay()
         outline = self._looked_through()
         self._outline = None  # 4 MB with 10,000 blocks, of which nothing is needed again
+        if isinstance(known, StoredBlocks) and known.state == outline.state:
+            return known
         with no_collection():
             texts = SessionTexts(self._file.path, self._blobs)
             return paged_blocks(outline, self._blobs, texts, kept=kept)

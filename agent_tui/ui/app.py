@@ -219,7 +219,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.completion.use_files(FileIndex(backend.workspace))
         self.completion.use_resources(backend.mcp.resources)
         self.prompt.past.load(backend.prompt_history())
-        blocks = await backend.replay()
+        blocks = await backend.replay(known=self.early.blocks)
         self.early.over([*blocks, *self._own_blocks()])
         self.opened(len(blocks))
         for text in backend.notices():

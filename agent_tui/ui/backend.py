@@ -96,8 +96,13 @@ class Backend(Protocol):
 
     def status(self) -> StatusView: ...
 
-    async def replay(self, *, whole: bool = False) -> Sequence[ReplayBlock]:
-        """Give the blocks of the open session, oldest first. Texts of old ones lie on disk unless `whole`."""
+    async def replay(
+        self, *, whole: bool = False, known: Sequence[ReplayBlock] = ()
+    ) -> Sequence[ReplayBlock]:
+        """Give the blocks of the open session, oldest first. Texts of old ones lie on disk unless `whole`.
+
+        `known`, what was read before, comes back when it still holds.
+        """
         ...
 
     async def texts_since(self, offset: int) -> Mapping[tuple[BlockKind, str], StoredText]:

@@ -16,7 +16,7 @@ class EarlySession:
 
     def __init__(self, app: AgentApp) -> None:
         self._app = app
-        self._blocks: list[ReplayBlock] = []
+        self.blocks: Sequence[ReplayBlock] = ()
         self._is_opening = False
 
     def opening(self) -> None:
@@ -26,9 +26,9 @@ class EarlySession:
 
     def show(self, blocks: Sequence[ReplayBlock]) -> None:
         """Show what the session holds."""
-        self._blocks = list(blocks)
+        self.blocks = blocks
         if blocks:
-            self._app.transcript.load(self._blocks)
+            self._app.transcript.load(blocks)
 
     def ended(self) -> None:
         """Say no longer that something is being opened."""
@@ -38,6 +38,6 @@ class EarlySession:
     def over(self, blocks: Sequence[ReplayBlock]) -> None:
         """Show what the core says there is, unless it stands there already."""
         self.ended()
-        if self._blocks != blocks or not blocks:
+        if [*self.blocks] != [*blocks] or not blocks:
             self._app.transcript.load(blocks)
-        self._blocks = []
+        self.blocks = ()

@@ -143,7 +143,9 @@ class FakeBackend:
     def status(self) -> StatusView:
         return self.view
 
-    async def replay(self, *, whole: bool = False) -> Sequence[ReplayBlock]:
+    async def replay(
+        self, *, whole: bool = False, known: Sequence[ReplayBlock] = ()
+    ) -> Sequence[ReplayBlock]:
         return self.blocks
 
     async def texts_since(self, offset: int) -> Mapping[tuple[BlockKind, str], StoredText]:

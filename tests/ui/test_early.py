@@ -82,3 +82,24 @@ async def test_the_last_or_the_named_session_is_read_and_what_cannot_be_is_left_
         ]
     assert stored_blocks(RunOptions(resume="roots"), workspace) == ()
     assert nothing == ()
+
+
+async def test_what_stands_there_is_not_read_again_unless_something_came_between(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await one_turn(session, "make petals")
+    await session.aclose()
+    known = stored_blocks(RunOptions(continue_last=True), workspace)
+    opened = store.open(session.id)
+
+    assert opened.paged_replay(known=known) is known
+    assert opened.paged_replay(known=[*known]) == known
+
+    await opened.rename("roots")
+    assert opened.paged_replay(known=known) == known
+    await opened.move_to(known[0].record_id)
+    assert opened.paged_replay(known=known) == known[:1]
+    await one_turn(opened, "make roots")
+    assert opened.paged_replay(known=known)[1].text == "make roots"
+    await opened.aclose()

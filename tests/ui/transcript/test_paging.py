@@ -112,7 +112,7 @@ async def test_a_block_whose_text_is_gone_says_so_and_the_rest_goes_on(session: 
 
 
 async def test_a_search_gives_up_when_another_begins_or_the_conversation_is_another(session: Session) -> None:
-    blocks = session.paged_replay(kept=0) * 60  # longer than one slice
+    blocks = [*session.paged_replay(kept=0)] * 60  # longer than one slice
     host = Host(blocks)
     async with host.run_test(size=SIZES[0]):
         view = host.transcript
