@@ -5,9 +5,11 @@ import tarfile
 import tomllib
 import venv
 import zipfile
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from agent_tui import __version__
 from agent_tui.subcommands.version import COMMIT_FILE
@@ -22,6 +24,19 @@ def test_package_list_equals_the_folders() -> None:
 
     assert set(listed) - {"agent_tui._bundled.tools", "agent_tui._bundled.themes"} == folders
     assert listed == sorted(listed)
+
+
+def test_every_pinned_package_takes_the_oldest_python_that_the_readme_promises() -> None:
+    """pip finds no version at all where one asks for a later patch release: Debian 12 has 3.11.2."""
+    pinned = dict(re.findall(r"(?m)^([\w.-]+)==(\S+)", (ROOT / "constraints.txt").read_text()))
+    installed = {
+        one.metadata["Name"]: one.metadata.get("Requires-Python") or ""
+        for one in distributions()
+        if pinned.get(one.metadata["Name"]) == one.version
+    }
+
+    assert len(installed) > len(pinned) / 2  # most of them are looked at
+    assert {name: asks for name, asks in installed.items() if not SpecifierSet(asks).contains("3.11.0")} == {}
 
 
 @pytest.fixture(scope="module")
