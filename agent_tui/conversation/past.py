@@ -11,7 +11,7 @@ from agent_tui.conversation.changes import Opened, SessionChanges, views
 from agent_tui.conversation.picture import png_of
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.sessions.frames import Frames, RawRecord, active_path, dumps, text_of
+from agent_tui.sessions.frames import RawRecord, dumps, text_of
 from agent_tui.sessions.info import info_of
 from agent_tui.sessions.replay import blocks_of
 from agent_tui.sessions.store import Session, SessionStore
@@ -89,13 +89,16 @@ class SessionPast:
     async def fork(self, entry_id: str = "") -> str:
         point = self._point(entry_id) if entry_id else None
         record = self._opened().record
-        path = active_path(await self._records(), point.before if point else None)
+        outline = await asyncio.to_thread(record.outline)
+        path = outline.path(point.before if point else None)
         if not path:
             raise AgentTuiError("There is nothing to copy yet.")
         name = f"{record.name} (copy)" if record.name else ""
         try:
             return await asyncio.to_thread(
-                lambda: self._store.write_whole(self._workspace, path, name=name, origin=record.id)
+                lambda: self._store.write_whole(
+                    self._workspace, filter(None, outline.records(path)), name=name, origin=record.id
+                )
             )
         except OSError as error:
             raise AgentTuiError(f"The copy cannot be written: {error.strerror or error}") from error
@@ -180,10 +183,10 @@ class SessionPast:
         )
 
     def _export(self, record: Session, kind: str, target: Path, overwrite: bool) -> None:
-        records = record.records()
-        if not records:
+        outline = record.outline()
+        if outline.is_empty:
             raise AgentTuiError("This session holds nothing to write yet.")
-        info = info_of(Frames(records), Path(f"{record.id}.jsonl"), changed_at=time.time())
+        info = info_of(outline, Path(f"{record.id}.jsonl"), changed_at=time.time())
         if kind == "json":
             text = "".join(f"{dumps(entry)}\n" for entry in record.whole_records())
         else:
@@ -196,8 +199,9 @@ class SessionPast:
         _write(target, text.encode("utf-8", "replace"), overwrite)
 
     def _excerpt(self, session_id: str) -> str:
-        path = active_path(self._store.read(session_id).records)
-        blocks = [b for b in blocks_of(path, self._store.blobs) if b.kind in ("user", "assistant")]
+        outline = self._store.outline(session_id)
+        records = outline.records(outline.path())
+        blocks = [b for b in blocks_of(records, self._store.blobs) if b.kind in ("user", "assistant")]
         lines = [
             f"{'›' if block.kind == 'user' else ' '} {' '.join(block.text.split())[:_EXCERPT_CHARS]}"
             for block in blocks[-_EXCERPT_BLOCKS:]

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.sessions.blobs import Blobs
-from agent_tui.sessions.frames import read_frames
 from agent_tui.sessions.info import SessionInfo, info_of, words_of
+from agent_tui.sessions.outline import Outline
 
 NAME = "index.sqlite"
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _SNIPPET_WORDS = 16
 _COLUMNS = "path, size, mtime_ns, id, workspace, name, created, turns, first_prompt"
 _SCHEMA = f"""
 CREATE TABLE session({_COLUMNS}, PRIMARY KEY(path)) WITHOUT ROWID;
+CREATE TABLE worded(path, size, mtime_ns, PRIMARY KEY(path)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(path UNINDEXED, text);
 PRAGMA user_version = {_SCHEMA_VERSION};
 """
@@ -33,6 +34,7 @@ class Found:
 class SessionIndex:
     """Keeps what lists and searches need of the files in `paths`; reads only those that changed since.
 
+    Words are taken in by a search only: a list, and a session that is opened by its name, need none.
     Lives in one SQLite file that may be deleted at any time. Where it cannot be written it is built in memory.
     """
 
@@ -42,7 +44,7 @@ class SessionIndex:
 
     def infos(self, paths: Iterable[Path]) -> list[SessionInfo]:
         """Give the facts of all sessions in `paths`, newest first; files that are no session are left out."""
-        with self._fresh(list(paths)) as database:
+        with self._fresh(list(paths), with_words=False) as database:
             rows = database.execute(f"SELECT {_COLUMNS} FROM session WHERE id != ''").fetchall()  # noqa: S608  # constants
         return sorted((_info(row) for row in rows), key=lambda info: -info.changed_at)
 
@@ -52,7 +54,7 @@ class SessionIndex:
         if not words:
             return []
         query = " ".join(f'"{word}"' for word in words) + "*"
-        with self._fresh(list(paths)) as database:
+        with self._fresh(list(paths), with_words=True) as database:
             rows = database.execute(
                 f"SELECT {', '.join('session.' + c for c in _COLUMNS.split(', '))}, "  # noqa: S608  # constants
                 f"snippet(words, 1, '', '', '…', {_SNIPPET_WORDS}) FROM words "
@@ -63,15 +65,15 @@ class SessionIndex:
         return [Found(_info(row), " ".join(str(row[-1]).split())) for row in rows]
 
     @contextmanager
-    def _fresh(self, paths: list[Path]) -> Generator[sqlite3.Connection]:
+    def _fresh(self, paths: list[Path], *, with_words: bool) -> Generator[sqlite3.Connection]:
         """Open the index with what is in `paths` now, and only that."""
         wanted = {str(path): status for path in paths if (status := _stat(path)) is not None}
         with closing(self._open()) as database:
             try:
-                self._refresh(database, wanted)
+                self._refresh(database, wanted, with_words=with_words)
             except sqlite3.Error:  # locked for long, full or broken: the files are read instead
                 with closing(_memory()) as spare:
-                    self._refresh(spare, wanted)
+                    self._refresh(spare, wanted, with_words=with_words)
                     yield spare
                     return
             yield database
@@ -94,10 +96,11 @@ class SessionIndex:
             return _memory()
         return database
 
-    def _refresh(self, database: sqlite3.Connection, wanted: dict[str, os.stat_result]) -> None:
-        known = {
-            row[0]: (row[1], row[2]) for row in database.execute("SELECT path, size, mtime_ns FROM session")
-        }
+    def _refresh(
+        self, database: sqlite3.Connection, wanted: dict[str, os.stat_result], *, with_words: bool
+    ) -> None:
+        rows = database.execute(f"SELECT path, size, mtime_ns FROM {'worded' if with_words else 'session'}")  # noqa: S608  # constants
+        known = {row[0]: (row[1], row[2]) for row in rows}
         stale = [
             path for path, status in wanted.items() if known.get(path) != (status.st_size, status.st_mtime_ns)
         ]
@@ -105,16 +108,20 @@ class SessionIndex:
         with database:
             for path in (*stale, *gone):
                 database.execute("DELETE FROM session WHERE path = ?", (path,))
-                database.execute("DELETE FROM words WHERE path = ?", (path,))
+                if with_words or path in gone:
+                    database.execute("DELETE FROM worded WHERE path = ?", (path,))
+                    database.execute("DELETE FROM words WHERE path = ?", (path,))
             for path in stale:
-                self._add(database, Path(path), wanted[path])
+                self._add(database, Path(path), wanted[path], with_words=with_words)
 
-    def _add(self, database: sqlite3.Connection, path: Path, status: os.stat_result) -> None:
+    def _add(
+        self, database: sqlite3.Connection, path: Path, status: os.stat_result, *, with_words: bool
+    ) -> None:
         try:
-            frames = read_frames(path.read_bytes())
+            outline = Outline(path)
         except OSError:
             return
-        info = info_of(frames, path, changed_at=status.st_mtime)
+        info = info_of(outline, path, changed_at=status.st_mtime)
         row = (
             str(path),
             status.st_size,
@@ -127,7 +134,10 @@ class SessionIndex:
             info.first_prompt,
         )
         database.execute(f"INSERT INTO session({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)  # noqa: S608  # constants
-        text = f"{info.name}\n{words_of(frames, self._blobs)}"
+        if not with_words:
+            return
+        database.execute("INSERT INTO worded(path, size, mtime_ns) VALUES (?, ?, ?)", row[:3])
+        text = f"{info.name}\n{words_of(outline, self._blobs)}"
         database.execute("INSERT INTO words(path, text) VALUES (?, ?)", (str(path), text))
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.sessions.blobs import Blobs
-from agent_tui.sessions.frames import Frames, RawRecord, active_path, read_frames, text_of
+from agent_tui.sessions.frames import RawRecord, text_of
+from agent_tui.sessions.outline import Outline
 from agent_tui.sessions.replay import blocks_of
 
 _TITLE_CHARS = 60
@@ -39,28 +40,30 @@ def title_of(prompt: str) -> str:
 def read_info(path: Path) -> SessionInfo:
     """Give the facts of a session file; `session_id` is "" when it is none."""
     try:
-        data, status = path.read_bytes(), path.stat()
+        outline, status = Outline(path), path.stat()
     except OSError:
         return SessionInfo("", "", "", 0.0, 0.0, 0, "", path, 0)
-    return info_of(read_frames(data), path, changed_at=status.st_mtime)
+    return info_of(outline, path, changed_at=status.st_mtime)
 
 
-def info_of(frames: Frames, path: Path, *, changed_at: float) -> SessionInfo:
-    """Give the facts of a session that was read."""
-    first = frames.records[0] if frames.records else {}
-    header = first if first.get("type") == "header" else {}
-    prompts = [text_of(r, "text") for r in frames.records if r.get("type") == "user" and r.get("text")]
-    at = first.get("at")
+def info_of(outline: Outline, path: Path, *, changed_at: float) -> SessionInfo:
+    """Give the facts of a session that was looked through."""
+    header = outline.facts[0] if outline.begins_with_header else {}
+    at = (header or next(outline.records(range(len(outline.kinds))), header)).get("at")
+    prompts = (text_of(record, "text") for record in outline.records(outline.of_kinds("user")))
+    turns, first_prompt = 0, ""
+    for prompt in filter(None, prompts):
+        turns, first_prompt = turns + 1, first_prompt or prompt
     return SessionInfo(
-        session_id=path.stem if frames.records else "",
-        name=name_of(frames.records),
+        session_id="" if outline.is_empty else path.stem,
+        name=name_of(outline.facts),
         workspace=text_of(header, "workspace"),
         created_at=float(at) if isinstance(at, int | float) else 0.0,
         changed_at=changed_at,
-        turns=len(prompts),
-        first_prompt=prompts[0] if prompts else "",
+        turns=turns,
+        first_prompt=first_prompt,
         path=path,
-        size_bytes=frames.size_bytes,
+        size_bytes=outline.size_bytes,
     )
 
 
@@ -72,6 +75,6 @@ def name_of(records: list[RawRecord]) -> str:
     return ""
 
 
-def words_of(frames: Frames, blobs: Blobs) -> str:
+def words_of(outline: Outline, blobs: Blobs) -> str:
     """Give all text of the active path that a search looks through."""
-    return "\n".join(block.text for block in blocks_of(active_path(frames.records), blobs))
+    return "\n".join(block.text for block in blocks_of(outline.records(outline.path()), blobs))

@@ -58,6 +58,11 @@ class Outline:
         looking.over()
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is neither an entry nor a header."""
+        return not self.kinds and not self.facts
+
+    @property
     def state(self) -> str:
         """What names the entries that were found and the active one."""
         crc32 = zlib.crc32(self._sizes.tobytes(), zlib.crc32(self._checksums.tobytes()))

@@ -254,6 +254,17 @@ class Session:
         """Record that a signed answer was used; on disk when it returns."""
         await self._record("nonce_used", "", lambda: {"nonce": nonce}, sync=True)
 
+    def outline(self) -> Outline:
+        """Look through the file and what is not in it yet; kept until the next record or until it is shown."""
+        if (outline := self._outline) is not None:
+            return outline
+        unsaved = tuple(self._lines if self._file is None else self._file.unsaved)
+        try:
+            self._outline = outline = Outline(self._file.path if self._file else None, unsaved)
+        except OSError:  # never written, or on a disk that is gone: what is in memory counts
+            self._outline = outline = Outline(None, unsaved)
+        return outline
+
     def records(self) -> list[RawRecord]:
         """Give all records as they stand in the file, the other branches too."""
         return self._read().records
@@ -296,13 +307,13 @@ class Session:
 
     def last_tree(self) -> str:
         """Give the tree of the newest checkpoint in the file, on whatever branch; "" when none was taken."""
-        outline = self._looked_through()
+        outline = self.outline()
         newest = outline.records(outline.of_kinds("checkpoint")[-1:])
         return next((text_of(record, "tree") for record in newest), "")
 
     def replay(self) -> list[ReplayBlock]:
         """Give the blocks of the active path, oldest first. Needs no pydantic."""
-        outline = self._looked_through()
+        outline = self.outline()
         with no_collection():
             return blocks_of(outline.records(outline.path()), self._blobs)
 
@@ -315,7 +326,7 @@ class Session:
         """
         if self._file is None:
             return self.replay()
-        outline = self._looked_through()
+        outline = self.outline()
         self._outline = None  # 4 MB with 10,000 blocks, of which nothing is needed again
         if isinstance(known, StoredBlocks) and known.state == outline.state:
             return known
@@ -331,14 +342,14 @@ class Session:
         """Give the conversation of the active path, its todo list, summaries and open approvals."""
         from agent_tui.sessions.restore import restore  # pydantic, after the first paint
 
-        outline = self._looked_through()
+        outline = self.outline()
         return restore(outline.records(outline.path()), self._blobs, keep_pending=keep_pending)
 
     def messages_at(self, entry_id: str) -> "list[UserMessage | AssistantMessage]":
         """Give the conversation as it was when `entry_id` ("" is before the first) was the active entry."""
         from agent_tui.sessions.restore import restore  # pydantic, after the first paint
 
-        outline = self._looked_through()
+        outline = self.outline()
         return restore(outline.records(outline.path(entry_id)), self._blobs).messages if entry_id else []
 
     def messages(self) -> "list[UserMessage | AssistantMessage]":
@@ -430,20 +441,9 @@ class Session:
             self._frames = read_frames(data)
         return self._frames
 
-    def _looked_through(self) -> Outline:
-        """Look through the file and what is not in it yet; kept until the next record."""
-        if (outline := self._outline) is not None:
-            return outline
-        unsaved = tuple(self._lines if self._file is None else self._file.unsaved)
-        try:
-            self._outline = outline = Outline(self._file.path if self._file else None, unsaved)
-        except OSError:  # never written, or on a disk that is gone: what is in memory counts
-            self._outline = outline = Outline(None, unsaved)
-        return outline
-
     def _newest(self, is_meant: Callable[[RawRecord], bool], *kinds: str) -> RawRecord:
         """Give the newest record of these types that is meant, {} when there is none."""
-        outline = self._looked_through()
+        outline = self.outline()
         found: RawRecord = {}
         for record in outline.records(outline.of_kinds(*kinds)):
             if is_meant(record):

@@ -2,8 +2,10 @@ import asyncio
 import json
 import os
 import re
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,29 @@ def test_the_index_is_private(store, workspace) -> None:
     store.list()
 
     assert (store.root / NAME).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_list_takes_in_no_words_and_a_search_those_that_changed(store, workspace) -> None:
+    session_id = made(store, workspace, "find the needle")
+
+    def found(word: str) -> list[str]:
+        return [hit.info.session_id for hit in store.search(word)]
+
+    def words_of_sessions() -> int:
+        with closing(sqlite3.connect(store.root / NAME)) as database:
+            return database.execute("SELECT count(*) FROM words").fetchone()[0]
+
+    store.list()
+    assert words_of_sessions() == 0
+    assert found("needle") == [session_id]
+    session = store.open(session_id)
+    asyncio.run(session.rename("haystack"))
+    session.close()
+    assert [info.name for info in store.list()] == ["haystack"]
+    assert (found("haystack"), found("needle"), words_of_sessions()) == ([session_id], [session_id], 1)
+    store.path_of(session_id).unlink()
+    assert store.list() == []
+    assert words_of_sessions() == 0
 
 
 def test_search_over_a_thousand_sessions_is_quick(store, workspace) -> None:
