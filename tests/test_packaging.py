@@ -30,7 +30,7 @@ def test_every_pinned_package_takes_the_oldest_python_that_the_readme_promises()
     """pip finds no version at all where one asks for a later patch release: Debian 12 has 3.11.2."""
     pinned = dict(re.findall(r"(?m)^([\w.-]+)==(\S+)", (ROOT / "constraints.txt").read_text()))
     installed = {
-        one.metadata["Name"]: one.metadata["Requires-Python"] if "Requires-Python" in one.metadata else ""
+        one.metadata["Name"]: str(one.metadata.json.get("requires_python", ""))
         for one in distributions()
         if pinned.get(one.metadata["Name"]) == one.version
     }
