@@ -37,7 +37,8 @@ class Spec:
     be given, where there are any; of `apart` no two may be, because the last one wins. `letters` says how short
     options may be written: "" for any cluster; "last" when one that takes a value ends its cluster; "alone" for
     programs that look at the first letter of a word only (`xxd -ps IN OUT`). Then a value is glued only when it is a
-    number.
+    number. With `options_first` every word after the first operand is one too: `xxd IN -p` writes a file -p, and
+    `git config a.b --global` sets a.b.
     """
 
     options: dict[str, Takes]
@@ -50,6 +51,7 @@ class Spec:
     needs: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     letters: str = ""
+    options_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def parse_spec(text: str) -> Spec:
     Options: `-abc` are flags, `-n=` takes text, `-f=@` reads a file, `--color?` may have `=text`, `-#` allows `-5`.
     Operands: `none`, `text`, `name`, `file`, `tree`; `text+file` when the first differs; `<=1`, `>=1` limit them;
     `needs:-l,--list` says that one of these options must be given, `apart:-t,-d` that no two of these may be;
-    for `letters:last` and `letters:alone` see `Spec`.
+    for `letters:last`, `letters:alone` and `options:first` see `Spec`.
     """
     left, _, right = text.partition("|")
     options: dict[str, Takes] = {}
@@ -94,6 +96,7 @@ def parse_spec(text: str) -> Spec:
         needs=named.get("needs", ()),
         apart=named.get("apart", ()),
         letters=named.get("letters", ("",))[0],
+        options_first="options" in named,
     )
 
 
@@ -127,10 +130,11 @@ class _Reader:
         while self._at < len(self._words):
             word = self._words[self._at]
             self._at += 1
-            if word.text == "--" and not self._spec.plain:
+            ended = self._spec.plain or (self._spec.options_first and len(self.operands) > 0)
+            if word.text == "--" and not ended:
                 self.operands.extend(self._words[self._at :])
                 break
-            if self._spec.plain or word.text == "-" or not word.text.startswith("-"):
+            if ended or word.text == "-" or not word.text.startswith("-"):
                 self.operands.append(word)
             elif (refused := self._option(word)) != "":
                 return refused
