@@ -6,10 +6,10 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
-from agent_tui.conversation.clipboard import Clipboard
 from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings, SessionHouse
 from agent_tui.conversation.images import IMAGE_MARK, KeptImages
@@ -17,7 +17,6 @@ from agent_tui.conversation.model_choice import ConnectTo, ModelChoice
 from agent_tui.conversation.open_session import OpenSession
 from agent_tui.conversation.own_commands import SessionCommands, Typed
 from agent_tui.conversation.past import SessionPast
-from agent_tui.conversation.pictures import open_images
 from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.rules import SessionRules
 from agent_tui.conversation.rulings import PolicyRulings
@@ -37,14 +36,15 @@ from agent_tui.protocol.replay import BlockKind, ReplayBlock, StoredText
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox
-from agent_tui.sessions.approvals import ApprovalKey, RecordedApprover
-from agent_tui.sessions.deferred import recorded_approver
 from agent_tui.sessions.prompts import HistoryFile
 from agent_tui.sessions.restore import Restored
 from agent_tui.sessions.store import Session, SessionStore
 from agent_tui.toolkit.context import Ask, Question, TodoItem
 from agent_tui.toolkit.programs import find_program
 from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
+
+if TYPE_CHECKING:
+    from agent_tui.sessions.approvals import RecordedApprover
 
 OpenWith = Callable[[Session], Awaitable[OpenSession]]
 
@@ -271,8 +271,11 @@ class Core:
         await self._tell_new()
         return result
 
-    def recorded_approver(self, keys: Path) -> RecordedApprover:
+    def recorded_approver(self, keys: Path) -> "RecordedApprover":
         """Give what answers from the signed responses of the open session."""
+        from agent_tui.sessions.approvals import ApprovalKey
+        from agent_tui.sessions.deferred import recorded_approver  # 1 ms of CPU, in resumed runs of -p only
+
         return recorded_approver(self._session.record, key=ApprovalKey(keys), cwd=self._workspace)
 
     async def _tell_new(self) -> None:
@@ -336,12 +339,16 @@ class Core:
         if path:
             name = await asyncio.to_thread(images.keep_file, self._workspace / Path(path).expanduser())
         else:
+            from agent_tui.conversation.clipboard import Clipboard  # loaded ahead by `run.ahead`
+
             find = partial(find_program, outside=self._workspace)
             data = await Clipboard(find, os.environ).image()
             name = await asyncio.to_thread(images.keep, data)
         return f"{IMAGE_MARK}{name}"
 
     async def open_images(self, *, call_id: str, prompt: str) -> str:
+        from agent_tui.conversation.pictures import open_images  # loaded ahead by `run.ahead`
+
         return await open_images(self._session.record, call_id, prompt, outside=self._workspace)
 
     async def new_session(self) -> None:

@@ -18,7 +18,6 @@ from agent_tui.protocol.errors import AgentTuiError, ToolError
 from agent_tui.protocol.messages import DocumentBlock, TextBlock, UserBlock
 from agent_tui.toolkit import paths
 from agent_tui.toolkit.context import ToolContext
-from agent_tui.toolkit.files import load
 from agent_tui.toolkit.source import ToolSource
 
 MAX_MENTIONS = 20
@@ -140,6 +139,8 @@ class Attachments:
         ctx = self._context()
         self._check("read", given, ctx)
         target = paths.resolve(str(arguments["file_path"]), ctx)
+        from agent_tui.toolkit.files import load  # 2 ms of CPU (ctypes), loaded ahead with the tools
+
         base = await asyncio.to_thread(load, target, limit_bytes=PDF_LIMIT_BYTES)
         if base is None:
             raise ToolError("it is gone.")

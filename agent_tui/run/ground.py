@@ -4,7 +4,9 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui.agent.agent_types import AgentType
 from agent_tui.agent.guardrail_files import load_guardrails
@@ -48,7 +50,9 @@ from agent_tui.sandbox.probe import probe
 from agent_tui.sessions.store import project_folder
 from agent_tui.toolkit.environment import WithoutVariables
 from agent_tui.toolkit.stale import sweep
-from agent_tui.toolkit.web import WebClient
+
+if TYPE_CHECKING:
+    from agent_tui.toolkit.web import WebClient
 
 
 @dataclass(frozen=True)
@@ -77,13 +81,19 @@ class Ground:
     outputs: Path
     close: Callable[[], None]
     texts: Texts
-    web: WebClient
     extensions: ExtensionHost
     notices: Sequence[str]
 
     @property
     def settings(self) -> Settings:
         return self.loaded.settings
+
+    @cached_property
+    def web(self) -> "WebClient":
+        """The client of the web tools; its pages are kept as long as the ground is."""
+        from agent_tui.toolkit.web import WebClient  # 2 ms of CPU, loaded ahead by `run.ahead`
+
+        return WebClient()
 
     def agent_types(self) -> list[AgentType]:
         """Give the sub-agents there are."""
@@ -268,7 +278,6 @@ def make_ground(options: RunOptions, workspace: Path, *, late_tools: bool = Fals
         outputs=outputs,
         close=lambda: _give_up(late, temp, outputs),
         texts=texts,
-        web=WebClient(),
         extensions=extensions,
         notices=[*problems, *notices],
     )

@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui.protocol.errors import SandboxError
 from agent_tui.sandbox.gitdirs import find_pins
@@ -13,10 +14,12 @@ from agent_tui.sandbox.interface import Confinement, Launch, Profile, Strength
 from agent_tui.sandbox.memory import memory_file
 from agent_tui.sandbox.mounts import Found, Ground, mounts
 from agent_tui.sandbox.network import HeldNetwork
-from agent_tui.sandbox.proxied import PROXY_VARIABLES, ProxiedNetwork
-from agent_tui.sandbox.proxy import ProxyRules
 from agent_tui.sandbox.seccomp import program
 from agent_tui.sandbox.survey import survey
+
+if TYPE_CHECKING:
+    from agent_tui.sandbox.proxied import ProxiedNetwork
+    from agent_tui.sandbox.proxy import ProxyRules
 
 BWRAP = Path("/usr/bin/bwrap")
 _TEMPORARY = frozenset({"TMPDIR", "TMP", "TEMP", "TEMPDIR"})
@@ -42,7 +45,7 @@ class BwrapSandbox:
         temp: Path,
         hidden: Sequence[Path] = (),
         visible: Sequence[Path] = (),
-        proxy_rules: ProxyRules | None = None,
+        proxy_rules: "ProxyRules | None" = None,
     ) -> None:
         self._ground = Ground(workspace, home, temp, tuple(hidden), tuple(visible))
         self._filter = program()
@@ -128,6 +131,8 @@ class BwrapSandbox:
             return [], {}
         if not confinement.hosts:
             return self._network.prefix(), {}
+        from agent_tui.sandbox.proxied import PROXY_VARIABLES, ProxiedNetwork  # 2 ms of CPU, loaded ahead
+
         hosts = frozenset(host.lower() for host in confinement.hosts)
         network = self._proxied.get(hosts)
         if network is None:

@@ -7,13 +7,17 @@ from importlib import import_module
 from agent_tui.ui.render.warm import warm
 
 _DIALOGS = (
+    "agent_tui.ui.outside_pager",
     "agent_tui.ui.screens.approval.screen",
     "agent_tui.ui.screens.question",
     "agent_tui.ui.screens.changes",
     "agent_tui.ui.screens.confirm",
+    "agent_tui.ui.screens.earlier",
     "agent_tui.ui.screens.help",
     "agent_tui.ui.screens.mcp.panel",
+    "agent_tui.ui.screens.reader.screen",
     "agent_tui.ui.screens.rules",
+    "agent_tui.ui.screens.sessions",
     "agent_tui.ui.screens.viewer",
     "agent_tui.ui.settings_open",
 )

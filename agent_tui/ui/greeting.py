@@ -16,8 +16,7 @@ async def greet(app: AgentApp, actions: AppActions) -> None:
     if not app.settings.first_run or app.prompt.text or actions.busy or app.in_dialog:
         return
     from agent_tui.ui.pickers import Pickers
-    from agent_tui.ui.screens.help import Help
-    from agent_tui.ui.screens.welcome import Welcome  # 4 ms of CPU together, at the first start only
+    from agent_tui.ui.screens.welcome import Welcome  # 3 ms of CPU, at the first start only
 
     app.settings.remember(WELCOMED, "yes")
     pickers = Pickers(app, actions)
@@ -36,6 +35,8 @@ async def greet(app: AgentApp, actions: AppActions) -> None:
             case "settings":
                 await actions.show_settings("")
             case "help":
+                from agent_tui.ui.screens.help import Help  # 1 ms, only when it is wished for
+
                 await actions.ask_screen(Help(app.keys, app.registry))
             case _:
                 return

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.ui.commands.registry import Command
-from agent_tui.ui.screens.earlier import EarlierPrompts
 from agent_tui.ui.screens.picker import Choice, Picker
-from agent_tui.ui.screens.sessions import SessionPicker, session_choice
 
 if TYPE_CHECKING:
     from textual.worker import Worker
@@ -53,6 +51,8 @@ class Pickers:
             await self._actions.switch_model(chosen)
 
     async def _pick_session(self) -> None:
+        from agent_tui.ui.screens.sessions import SessionPicker, session_choice  # loaded ahead by `ui.ahead`
+
         current, here = self._actions.backend.status().session_id, str(self._actions.backend.workspace)
         views = sorted(
             await self._actions.backend.sessions(), key=lambda view: view.workspace not in ("", here)
@@ -102,6 +102,8 @@ class Pickers:
             self._actions.run_named(chosen)
 
     async def _choose_prompt(self) -> None:
+        from agent_tui.ui.screens.earlier import EarlierPrompts  # loaded ahead by `ui.ahead`
+
         past = self._app.prompt.past
         here = self._actions.backend.prompt_history(here=True) if self._app.link is not None else ()
         scopes = {

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tui.protocol.replay import ReplayBlock
-from agent_tui.ui.outside_pager import dump_outside, page_outside
 from agent_tui.ui.plain_text import conversation_text
-from agent_tui.ui.screens.reader.screen import Outside, Reader, ReaderHost
 
 if TYPE_CHECKING:
     from agent_tui.ui.app import AgentApp
+    from agent_tui.ui.screens.reader.screen import Outside
 
 
 class Reading:
@@ -32,6 +31,8 @@ class Reading:
 
     def open(self) -> None:
         """Open the reader where the conversation stands."""
+        from agent_tui.ui.screens.reader.screen import Reader, ReaderHost  # loaded ahead by `ui.ahead`
+
         app, view = self._app, self._app.transcript
         top = (
             -1
@@ -43,6 +44,8 @@ class Reading:
 
     def outside(self, where: Outside) -> None:
         """Show the conversation in the pager or the scrollback."""
+        from agent_tui.ui.outside_pager import dump_outside, page_outside  # loaded ahead by `ui.ahead`
+
         blocks = self.blocks()
         if where == "pager":
             page_outside(self._app, lambda: conversation_text(blocks))
