@@ -39,7 +39,7 @@ class RunServers:
         self.servers.start()
         if wait and self.found.servers:
             await self.servers.settled()
-            notices += [news.text for news in self.servers.publish(tools) if news.trouble]
+            notices += [news.text for news in self.servers.publish(tools, last=True) if news.trouble]
         return notices
 
     async def follow(self) -> None:

@@ -52,10 +52,12 @@ def test_h_p1_servers_of_a_project_wait_until_it_is_trusted(place: Place, tmp_pa
     assert "mcp__tiny__echo" in second[0]["tools"]
 
 
-def test_a_broken_server_is_one_line_and_the_run_goes_on(place: Place) -> None:
-    given = json.dumps({"mcpServers": {"broken": {"command": "/no/such"}}})
+def test_broken_servers_are_one_line_each_and_the_run_goes_on(place: Place) -> None:
+    ends = {"command": "sh", "args": ["-c", "echo no module >&2; exit 3"]}
+    given = json.dumps({"mcpServers": {"broken": {"command": "/no/such"}, "ends": ends}})
 
     done = place.run("-p", "--provider", "offline", "--mcp-config", given, "hello")
 
     assert done.returncode == 0
     assert done.stderr.count("'broken' is not available: there is no program '/no/such'") == 1
+    assert done.stderr.count("'ends' is not available: exited with code 3 (no module)") == 1

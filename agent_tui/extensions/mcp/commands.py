@@ -106,8 +106,8 @@ def _list(setup: Setup, options: argparse.Namespace) -> int:
         )
     if not specs:
         print("No MCP servers. Add one: agent-tui mcp add NAME -- COMMAND")
-    if not setup.trusted and (setup.workspace / PROJECT_FILE).exists():
-        print(f"{PROJECT_FILE} does not count: this project is not trusted (/trust).")
+    if unread := _unread(setup):
+        print(unread)
     return 0
 
 
@@ -132,8 +132,20 @@ def _named(setup: Setup, name: str) -> ServerSpec:
         if spec.name == name:
             return spec
     names = [spec.name for spec in setup.found.servers]
-    meant = did_you_mean(name, names, otherwise="; 'agent-tui mcp list' lists them")
+    unread = _unread(setup)
+    meant = did_you_mean(
+        name, names, otherwise=f". {unread}" if unread else "; 'agent-tui mcp list' lists them"
+    )
     raise Refused(f"there is no MCP server {name!r} here{meant}")
+
+
+def _unread(setup: Setup) -> str:
+    """Say that the project's servers do not count, where they do not."""
+    if setup.trusted or not (setup.workspace / PROJECT_FILE).exists():
+        return ""
+    return (
+        f"{PROJECT_FILE} does not count: this project is not trusted. Open agent-tui here; /trust shows it."
+    )
 
 
 def _get(setup: Setup, options: argparse.Namespace) -> int:

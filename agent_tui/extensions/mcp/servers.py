@@ -204,18 +204,19 @@ class Servers:
 
     # Their tools.
 
-    def publish(self, door: Door, *, cached: bool = False) -> list[News]:
+    def publish(self, door: Door, *, cached: bool = False, last: bool = False) -> list[News]:
         """Join what the servers offer now to the tools, behind the others, and tell what a person should know.
 
         Called between turns only: the tools of a turn stay as they are. `cached` says that the model may hold the
-        start of this conversation in its cache, which other tools cost once.
+        start of this conversation in its cache, which other tools cost once. `last` says that nobody asks again before
+        the model does: then a server that is still tried is missing too.
         """
         notices: list[News] = []
         for name in self._gone:
             door.remove(name)
         self._gone.clear()
         for running in self._running.values():
-            notices += self._trouble(running)
+            notices += self._trouble(running, last=last)
             if running.server.state == "off" and running.joined:
                 from agent_tui.extensions.mcp.source import McpSource
 
@@ -234,10 +235,11 @@ class Servers:
             notices += _news(running, came, went, first=first, cached=cached)
         return notices
 
-    def _trouble(self, running: _Running) -> list[News]:
+    def _trouble(self, running: _Running, *, last: bool) -> list[News]:
         """Tell once why a server is not there."""
         server = running.server
-        if server.state not in ("failed", "needs login"):
+        missing = last and server.state == "restarting"
+        if not missing and server.state not in ("failed", "needs login"):
             running.told = "" if server.state == "ready" else running.told
             return []
         if running.told == server.detail:

@@ -162,6 +162,20 @@ class Shell:
 TINY = (sys.executable, "-S", str(SCRIPTS / "tiny.py"))
 
 
+@pytest.mark.parametrize("action", ["get", "test"])
+def test_a_server_that_trust_is_missing_for_is_refused_with_that_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], action: str
+) -> None:
+    shell = Shell(tmp_path)
+    shell("list")
+    assert "does not count" not in capsys.readouterr().out
+
+    (shell.workspace / ".mcp.json").write_text('{"mcpServers": {}}')
+
+    assert shell(action, "reports") == 1
+    assert "'reports' here. .mcp.json does not count: this project is not trusted" in capsys.readouterr().err
+
+
 def test_servers_are_added_listed_shown_and_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
