@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agent_tui.sessions.frames import RawRecord
 from agent_tui.sessions.store import SessionStore
 from tests.bench.cases import Figure, at_most, median, percentile, type_letters
 from tests.bench.checkpoints import make_project
@@ -17,6 +18,8 @@ from tests.support.session_world import one_turn
 ENTRIES, A_TURN = 10_000, 7
 SESSIONS = 1_000
 LAST = "\u03a9last"
+_COMPACTED_EVERY = 600
+_GOALS_MIB = {10_000: 100.0, 50_000: 130.0}
 _SCAN = """
 import asyncio, sys
 from pathlib import Path
@@ -69,23 +72,40 @@ async def _long_session(root: Path, project: Path) -> None:
     await session.aclose()
 
 
-def resting(counts: Sequence[int] = (10_000, 50_000)) -> Iterator[Figure]:
-    """Memory of the real program once a stored session stands there and nothing happens any more."""
-    for count in (0, *counts):
-        with tempfile.TemporaryDirectory() as folder:
-            home = Path(folder)
-            project = home / "project"
-            project.mkdir()
-            store = SessionStore(home / ".local/share/agent-tui/sessions")
-            store.write_whole(project, stored_records(count), name="long")
-            env = {**os.environ, "HOME": folder, "PYTHONPATH": os.getcwd(), "ANTHROPIC_API_KEY": ""}
-            argv = [sys.executable, "-m", "agent_tui", "--resume", "long"]
-            with Child(program=argv, environment=env, cwd=project) as child:
-                child.until_shown(LAST.encode())
-                _until_still(child)
-                yield Figure(
-                    f"RSS with a stored session of {count:,} blocks", f"{child.rss_mib():.0f} MiB", ""
-                )
+def resting(counts: Sequence[int] = (10_000, 50_000), *, uncompacted: int = 10_000) -> Iterator[Figure]:
+    """Memory of the real program once a stored session stands there and nothing happens any more.
+
+    10,000 blocks of real work are millions of tokens: a session of that length was compacted again and again.
+    """
+    empty, empty_peak = _rests_with(stored_records(0))
+    yield Figure(
+        "RSS with a stored session of no blocks / at its peak", f"{empty:.0f} / {empty_peak:.0f} MiB", ""
+    )
+    for count in counts:
+        rests, peak = _rests_with(stored_records(count, compacted_every=_COMPACTED_EVERY))
+        what = f"RSS with a stored session of {count:,} blocks"
+        yield at_most(what, rests, _GOALS_MIB[count], "MiB", 0)
+        yield Figure("the same, at its peak", f"{peak:.0f} MiB", "")
+    rests, peak = _rests_with(stored_records(uncompacted))
+    yield Figure(
+        f"the same with {uncompacted:,}, never compacted / at its peak", f"{rests:.0f} / {peak:.0f} MiB", ""
+    )
+
+
+def _rests_with(records: list[RawRecord]) -> tuple[float, float]:
+    """Open a session of these records in the program; give what it holds at rest and held at most, in MiB."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        project = home / "project"
+        project.mkdir()
+        store = SessionStore(home / ".local/share/agent-tui/sessions")
+        store.write_whole(project, records, name="long")
+        env = {**os.environ, "HOME": folder, "PYTHONPATH": os.getcwd(), "ANTHROPIC_API_KEY": ""}
+        argv = [sys.executable, "-m", "agent_tui", "--resume", "long"]
+        with Child(program=argv, environment=env, cwd=project) as child:
+            child.until_shown(LAST.encode())
+            _until_still(child)
+            return child.rss_mib(), child.peak_mib()
 
 
 def _until_still(child: Child, rounds: int = 6) -> None:

@@ -5,12 +5,19 @@ from tests.bench.corpus import blocks
 LAST = "Ωlast"
 
 
-def stored_records(count: int) -> list[RawRecord]:
-    """The corpus as the records of a session, as the program writes them; the last prompt is LAST."""
-    made = _Records()
+def stored_records(count: int, *, compacted_every: int = 0) -> list[RawRecord]:
+    """The corpus as the records of a session, as the program writes them; the last prompt is LAST.
+
+    The first prompt after each `compacted_every` blocks follows a compaction; 0 is a session that has none.
+    """
+    made, since = _Records(), 0
     for block in blocks(count):
+        since += 1
         match block.kind:
             case "user":
+                if 0 < compacted_every < since:
+                    made.compaction()
+                    since = 0
                 made.prompt(block.text)
             case "assistant":
                 made.reply({"type": "text", "text": block.text})
@@ -31,6 +38,11 @@ class _Records:
         self.records.append(
             {"type": kind, "id": record_id, "at": 1.0, "parent": parent, "turn_id": "t", **facts}
         )
+
+    def compaction(self) -> None:
+        summary = "What was done so far, file by file. " * 80
+        message: Json = {"role": "user", "content": [{"type": "text", "text": summary}]}
+        self._add("compacted", messages=[message], summary=summary)
 
     def prompt(self, text: str) -> None:
         self._add("user", text=text, message={"role": "user", "content": [{"type": "text", "text": text}]})
