@@ -1,5 +1,7 @@
 """Turns what a server or the network answered instead of a reply into one clear error; shared by all providers."""
 
+import errno
+import os
 import re
 import ssl
 import time
@@ -42,6 +44,11 @@ class Server:
     model: str
     secrets: tuple[str, ...] = ()
 
+    @property
+    def place(self) -> str:
+        """The name with the address behind it, once: a server without a name of its own is called by its address."""
+        return self.name if self.base_url in self.name else f"{self.name} at {self.base_url}"
+
     def clean(self, text: str) -> str:
         """Take the key out of a text and make it one short line."""
         for secret in self.secrets:
@@ -83,7 +90,7 @@ def from_status(
             )
         case 404:
             return BadResponse(
-                f"{server.name} at {server.base_url} knows no model {server.model!r} or no such address ({quote}). "
+                f"{server.place} knows no model {server.model!r} or no such address ({quote}). "
                 "Choose another with /model, or check the base URL.",
                 status=status,
             )
@@ -107,7 +114,7 @@ def _moved(server: Server, status: int, headers: Mapping[str, str]) -> ProviderE
     told = "".join(char for char in headers.get("location", "") if char.isprintable())
     where = server.clean(told) or "another address"
     return BadResponse(
-        f"{server.name} at {server.base_url} sends the request on to {where} ({status}), and no conversation follows "
+        f"{server.place} sends the request on to {where} ({status}), and no conversation follows "
         "a redirect. If you trust the new address, set it as the base URL.",
         status=status,
     )
@@ -163,7 +170,7 @@ def not_sent(server: Server, error: Exception) -> BadResponse:
 def from_network(server: Server, error: BaseException) -> ProviderError:
     """Give the error for a connection that could not be made or broke before the answer."""
     causes = _chain(error)
-    words = server.clean(str(causes[-1]) or type(causes[-1]).__name__)
+    words = server.clean(_plain_words(causes[-1]))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return BadResponse(
             f"The certificate of {server.base_url} is not trusted ({words}). Check the address, or SSL_CERT_FILE."
@@ -175,7 +182,14 @@ def from_network(server: Server, error: BaseException) -> ProviderError:
         return BadResponse(
             f"No server listens at {server.base_url} ({words}). Start it, or choose another with --base-url."
         )
-    return Overloaded(f"{server.name} at {server.base_url} cannot be reached ({words}). Check the network.")
+    return Overloaded(f"{server.place} cannot be reached ({words}). Check the network.")
+
+
+def _plain_words(error: BaseException) -> str:
+    """The system's own words for an error it has a number for: asyncio and httpx put Python's tuples there."""
+    if isinstance(error, OSError) and error.errno in errno.errorcode:
+        return os.strerror(error.errno)
+    return str(error) or type(error).__name__
 
 
 def web_page(server: Server, body: str, *, status: int = 200) -> ProviderError:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent_tui.protocol.data import JsonObject
-from agent_tui.protocol.errors import AuthError, UsageError
+from agent_tui.protocol.errors import AuthError, BadResponse, UsageError
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.providers._warm import calmly, load_sdk
 from agent_tui.providers.base import Provider
@@ -168,6 +168,13 @@ async def list_models(spec: ProviderSpec, *, environ: Mapping[str, str] | None =
     provider = connect(replace(spec, model=spec.model or "any", fallbacks=()), environ=environ)
     try:
         return await provider.models()
+    except BadResponse as error:
+        if error.status != 404:
+            raise
+        raise BadResponse(
+            f"The server of {provider.name} lists no models (404). Name one with --model, or check the base URL.",
+            status=404,
+        ) from error
     finally:
         await provider.aclose()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui.protocol.errors import AuthError, UsageError
+from agent_tui.protocol.errors import AuthError, BadResponse, UsageError
 from agent_tui.protocol.messages import TextBlock, UserMessage
 from agent_tui.providers.anthropic import AnthropicProvider
 from agent_tui.providers.base import Completed, ProviderRequest
@@ -16,9 +16,12 @@ from agent_tui.providers.keys import find_key, remove_key, store_key
 from agent_tui.providers.offline import OfflineProvider
 from agent_tui.providers.openai_compatible import OpenAICompatibleProvider
 from tests.support.fake_servers import (
+    Answer,
     ChatServer,
     MessagesServer,
+    Recorded,
     completion,
+    json_answer,
     message,
     status,
 )
@@ -160,6 +163,17 @@ async def test_models_of_a_server_are_listed_without_naming_one() -> None:
         assert await list_models(ProviderSpec(base_url=server.url), environ={}) == ["a", "b"]
         assert await list_models(ProviderSpec(), environ=env) == ["c"]
         assert await list_models(ProviderSpec(provider="offline"), environ={}) == ["offline"]
+
+
+class Listless(ChatServer):
+    def _answer(self, request: Recorded) -> Answer:
+        return json_answer({"error": {"message": "no such page"}}, code=404)
+
+
+async def test_a_server_that_lists_no_models_is_not_said_to_lack_one_that_nobody_named() -> None:
+    async with Listless() as server:
+        with pytest.raises(BadResponse, match=r"lists no models \(404\)\. Name one with --model"):
+            await list_models(ProviderSpec(base_url=server.url), environ={})
 
 
 def test_fallback_models_share_the_provider() -> None:

@@ -142,6 +142,23 @@ def test_a_refused_loopback_connection_says_to_start_the_server() -> None:
     assert "No server listens at http://127.0.0.1:11434/v1" in str(error)
 
 
+def test_a_server_that_is_called_by_its_address_is_named_once() -> None:
+    local = Server(
+        name="The server at http://127.0.0.1:9/v1", base_url="http://127.0.0.1:9/v1", key_hint="", model="m"
+    )
+
+    assert str(from_status(local, 404, body("gone"), {})).count("127.0.0.1") == 1
+    assert str(from_status(SERVER, 404, body("gone"), {})).startswith(
+        "Anthropic at https://api.example knows no"
+    )
+
+
+def test_a_refused_connection_is_told_in_the_systems_words() -> None:
+    told = from_network(SERVER, ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"))
+
+    assert "(Connection refused)" in str(told)
+
+
 def test_an_unreachable_host_may_be_tried_again() -> None:
     assert type(from_network(SERVER, OSError("Name or service not known"))) is Overloaded
 
