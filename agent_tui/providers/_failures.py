@@ -187,7 +187,7 @@ def from_network(server: Server, error: BaseException) -> ProviderError:
 
 def _plain_words(error: BaseException) -> str:
     """The system's own words for an error it has a number for: asyncio and httpx put Python's tuples there."""
-    if isinstance(error, OSError) and error.errno in errno.errorcode:
+    if isinstance(error, OSError) and error.errno is not None and error.errno in errno.errorcode:
         return os.strerror(error.errno)
     return str(error) or type(error).__name__
 
