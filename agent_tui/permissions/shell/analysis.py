@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent_tui.permissions.shell.directories import Directories
 from agent_tui.permissions.shell.exact import exact_part
+from agent_tui.permissions.shell.harmless import keeps_names
 from agent_tui.permissions.shell.judge import Judge, Judged
 from agent_tui.permissions.shell.model import Analysis, Part, Touch
 from agent_tui.permissions.shell.prefilter import MAX_CHARS, MAX_COMMANDS, suspicious
@@ -139,7 +140,7 @@ class _Run:
         for simple in step.stages:
             judged = self._judge.judge(simple, here, upstream)
             yield self._checked(judged, simple, upstream, reasons, here, depth)
-            upstream = simple
+            upstream = upstream if upstream is not None and keeps_names(simple) else simple
 
     def _checked(
         self,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from agent_tui.permissions.paths import is_inside
 from agent_tui.permissions.shell.git import check_git, split_global
 from agent_tui.permissions.shell.git_index import tracked
-from agent_tui.permissions.shell.options import Operand, Use, file_values, read_use
+from agent_tui.permissions.shell.options import Operand, Use, file_values, parse_spec, read_use
 from agent_tui.permissions.shell.readers import readers, versioned
 from agent_tui.permissions.shell.script import Simple
 from agent_tui.permissions.shell.special import BUILTINS, CHECKS, HARMLESS, Reading, check_lookup, refuse
@@ -44,6 +44,14 @@ _FED_BY_NAMES = frozenset(
 )
 
 
+# Filters that let whole lines of their input through, and with which options.
+_KEEPS_NAMES = {
+    "sort": "-rufVnz | none",
+    "head": "-# -n= | none",
+    "tail": "-# -n= | none",
+    "uniq": "-du | none",
+    "grep": "-viEFwx | text >=1 <=1",
+}
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./+=,~%^#-]*")
 _MOST_TRACKED = 2_000
 _ONLY_BUILTINS = frozenset({"cd", "help", "history", "alias"})
@@ -194,6 +202,15 @@ class Harmless:
                 (Word(n, n), Operand.TREE if d else Operand.FILE) for n, d in zip(names, folder, strict=True)
             )
         )
+
+
+def keeps_names(simple: Simple) -> bool:
+    """Tell whether a stage of a pipeline only leaves out or sorts lines: `find src | sort | xargs wc -l`."""
+    words = simple.words
+    if not words or simple.redirects_input or not all(word.static for word in words):
+        return False
+    options = _KEEPS_NAMES.get(words[0].text)
+    return options is not None and not read_use(parse_spec(options), words[1:]).refused
 
 
 def _options_file(program: str, words: Sequence[Word]) -> str:
