@@ -14,10 +14,11 @@ from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.events import Event, ToolFinished, ToolOutput, ToolStarted
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.source import ToolSource
-from agent_tui.toolkit.text import display_text
+from agent_tui.toolkit.text import ENDED_AFTER, display_text
 
 BASH = "bash"
 MAX_TIMEOUT_MS = 600_000
+_ENDED = "(ended by the person)"
 
 
 class PersonShell:
@@ -76,11 +77,13 @@ class PersonShell:
         try:
             result = await self._tools.execute(BASH, arguments, ctx)
             ran = True
+            if cancelled := _was_cancelled():  # the tool took over what was printed until then
+                result = _ended(result, time.monotonic() - started)
         except ToolError as error:
             result = ToolResult.error(str(error))
         except asyncio.CancelledError:
             cancelled = True
-            result = ToolResult.error("".join(printed) + "\n(ended by the person)")
+            result = ToolResult.error(f"{''.join(printed)}\n{_ENDED}")
         display = self._tools.show(BASH, arguments, result) if ran else display_text(result.output)
         await self._say(
             ToolFinished(
@@ -101,3 +104,14 @@ class PersonShell:
             self._tell(said.replace(CLOSE, CLOSE.replace("/", "\\/")))
         if cancelled:
             raise asyncio.CancelledError
+
+
+def _was_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _ended(result: ToolResult, elapsed_s: float) -> ToolResult:
+    """Give what a line printed until the person ended it, with that word behind it."""
+    output = f"{result.output}\n{_ENDED}".lstrip()
+    return ToolResult(output=output, is_error=True, data={**result.data, ENDED_AFTER: round(elapsed_s, 1)})
