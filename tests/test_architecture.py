@@ -280,6 +280,8 @@ WITH_THE_FIRST_USE = {
     "agent_tui.sessions.approvals",
     "agent_tui.sessions.deferred",
     "agent_tui.sessions.export",
+    "agent_tui.sessions.records",
+    "agent_tui.sessions.restore",
     "agent_tui.toolkit.files",
     "agent_tui.toolkit.patching",
     "agent_tui.toolkit.search",

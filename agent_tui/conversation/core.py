@@ -37,7 +37,7 @@ from agent_tui.protocol.tools import TurnResult
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox
 from agent_tui.sessions.prompts import HistoryFile
-from agent_tui.sessions.restore import Restored
+from agent_tui.sessions.restored import Restored
 from agent_tui.sessions.store import Session, SessionStore
 from agent_tui.toolkit.context import Ask, Question, TodoItem
 from agent_tui.toolkit.programs import find_program

@@ -11,7 +11,7 @@ from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.session_hooks import SessionHooks
 from agent_tui.conversation.told_once import ToldOnce
 from agent_tui.executor.rounds import Rounds
-from agent_tui.sessions.restore import Restored
+from agent_tui.sessions.restored import Restored
 from agent_tui.sessions.store import Session
 from agent_tui.toolkit.context import TodoList
 from agent_tui.toolkit.jobs import SessionJobs

@@ -39,7 +39,7 @@ from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.providers.base import Provider
 from agent_tui.providers.retry import RetryingProvider
 from agent_tui.run.ground import Ground
-from agent_tui.sessions.restore import Restored, explain
+from agent_tui.sessions.restored import Restored, explain
 from agent_tui.sessions.store import Session
 from agent_tui.toolkit.context import Modes, ShellState, Spawn, TodoItem, TodoList, ToolContext
 from agent_tui.toolkit.jobs import SessionJobs

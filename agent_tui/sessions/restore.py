@@ -1,15 +1,11 @@
 """Gives a stored conversation back to the model, with an answer for every call whatever the program died of."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 
 from pydantic import ValidationError
 
 from agent_tui.protocol.call_names import plain_name, plain_title
-from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.messages import (
-    AssistantMessage,
-    TokenUsage,
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
@@ -32,34 +28,13 @@ from agent_tui.sessions.records import (
     TurnEndRecord,
     UserRecord,
 )
+from agent_tui.sessions.restored import Restored
 
 INTERRUPTED = (
     "Interrupted: the program ended before this call was answered. It may or may not have taken effect; check before "
     "you repeat it."
 )
 NEVER_RAN = "Not run: it waited for an approval that was not given before the program ended."
-
-
-@dataclass
-class Restored:
-    """What a session file says of its conversation.
-
-    `pending` are approvals that were asked and not answered: their calls never ran. `interrupted` says that the last turn
-    has no end; `unanswered` names its calls without a result. `usage` sums all recorded replies. `unread` counts
-    records that this program could not understand. `known` are the outcomes of an open last reply, by call id.
-    """
-
-    messages: list[UserMessage | AssistantMessage] = field(
-        default_factory=list[UserMessage | AssistantMessage]
-    )
-    todos: tuple[JsonObject, ...] = ()
-    summaries: dict[str, str] = field(default_factory=dict[str, str])
-    pending: tuple[PermissionRequest, ...] = ()
-    interrupted: bool = False
-    unanswered: tuple[str, ...] = ()
-    usage: TokenUsage = TokenUsage()
-    unread: int = 0
-    known: dict[str, ToolCallOutcome] = field(default_factory=dict[str, ToolCallOutcome])
 
 
 def typed(path: Iterable[RawRecord], blobs: Blobs) -> Iterator[SessionRecord | None]:
@@ -178,27 +153,3 @@ class _Building:
 def _label(call: ToolUseBlock) -> str:
     title = plain_title(call.arguments_json)
     return f"{plain_name(call.name)}: {title}" if title else plain_name(call.name)
-
-
-def explain(restored: Restored, damaged_lines: Sequence[int] = ()) -> list[str]:
-    """Give the sentences a person must know about a session that was opened again; [] when all is well."""
-    said: list[str] = []
-    if damaged_lines:
-        lines = ", ".join(map(str, damaged_lines[:5])) + (" ..." if len(damaged_lines) > 5 else "")
-        said.append(f"{len(damaged_lines)} damaged record(s) were skipped (line {lines}); the rest is there.")
-    if restored.unread:
-        said.append(f"{restored.unread} record(s) could not be understood and were skipped.")
-    if restored.pending:
-        names = ", ".join(request.display_name or request.tool for request in restored.pending)
-        said.append(
-            f"Approvals were open when the session ended; nothing of it was run: {names}. "
-            "/pending asks about them again, 'agent-tui approvals' answers them from outside."
-        )
-    elif restored.interrupted:
-        names = "; ".join(restored.unanswered)
-        said.append(
-            "The last turn was interrupted"
-            + (f" while these calls had no result: {names}" if names else "")
-            + ". Say 'continue' to go on."
-        )
-    return said

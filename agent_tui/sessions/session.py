@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # these pull in pydantic, which costs 110 ms of CPU before th
     from agent_tui.protocol.messages import AssistantMessage, UserMessage
     from agent_tui.protocol.permissions import PermissionRequest, Verdict
     from agent_tui.protocol.tools import ToolCall, ToolCallOutcome
-    from agent_tui.sessions.restore import Restored
+    from agent_tui.sessions.restored import Restored
 
 PROMPT_RETURNED = "prompt_returned"
 """The stop reason of a turn whose prompt does not count: nothing came of it, and it leaves the active path."""
@@ -340,10 +340,15 @@ class Session:
 
     def restored(self, *, keep_pending: bool = False) -> "Restored":
         """Give the conversation of the active path, its todo list, summaries and open approvals."""
-        from agent_tui.sessions.restore import restore  # pydantic, after the first paint
-
         outline = self.outline()
-        return restore(outline.records(outline.path()), self._blobs, keep_pending=keep_pending)
+        path = outline.path()
+        if not path:
+            from agent_tui.sessions.restored import Restored  # pydantic, after the first paint
+
+            return Restored()
+        from agent_tui.sessions.restore import restore  # with the types of all records, 4 ms of CPU more
+
+        return restore(outline.records(path), self._blobs, keep_pending=keep_pending)
 
     def messages_at(self, entry_id: str) -> "list[UserMessage | AssistantMessage]":
         """Give the conversation as it was when `entry_id` ("" is before the first) was the active entry."""

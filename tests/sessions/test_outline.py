@@ -13,7 +13,8 @@ from agent_tui.protocol.tools import ToolResult
 from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.frames import RawRecord, active_leaf, active_path, frame, read_frames, seal
 from agent_tui.sessions.outline import Outline
-from agent_tui.sessions.restore import INTERRUPTED, NEVER_RAN, Restored, restore
+from agent_tui.sessions.restore import INTERRUPTED, NEVER_RAN, restore
+from agent_tui.sessions.restored import Restored
 from agent_tui.sessions.store import SessionStore
 from agent_tui.sessions.upkeep import verify
 from tests.support.random_session import NOBODY_KNOWS, RandomSession
