@@ -151,8 +151,8 @@ class _Run:
         cwd: str,
         depth: int,
     ) -> Judged:
-        """Add what a command runs inside (`bash -c`, `eval`, a here-document) and what `cd` means."""
-        inner = self._inner(simple, cwd, depth)
+        """Add what a command runs inside (`bash -c`, `eval`, what it is fed) and what `cd` means."""
+        inner = self._inner(simple, upstream, cwd, depth)
         part, touches = judged.part, list(judged.touches)
         if inner is not None:
             touches.extend(inner.touches)
@@ -171,7 +171,7 @@ class _Run:
             part = replace(part, safe=False, why=why, risk=risk, lasting=False, pattern="")
         return Judged(part, tuple(touches), judged.cwd)
 
-    def _inner(self, simple: Simple, cwd: str, depth: int) -> _Found | None:
+    def _inner(self, simple: Simple, upstream: Simple | None, cwd: str, depth: int) -> _Found | None:
         if depth >= MAX_DEPTH:
             return None
         texts: list[str] = []
@@ -180,7 +180,7 @@ class _Run:
             if script is not None and script.text:
                 texts.append(script.text)
             if base_name(layer[0].text) in SHELLS:
-                texts.extend(redirect.body for redirect in simple.redirects if redirect.body)
+                texts.extend(_fed(simple, upstream))
         found = [self.script(text, cwd, depth=depth + 1) for text in dict.fromkeys(texts)]
         if not found:
             return None
@@ -223,6 +223,15 @@ def _layers(simple: Simple) -> list[tuple[Word, ...]]:
     """Give a command as written, without its wrappers, and whatever a wrapper could run."""
     layers = (simple.words, unwrap(simple.words).words, *possible_inner(simple.words))
     return [layer for layer in layers if layer]
+
+
+def _fed(simple: Simple, upstream: Simple | None) -> Iterator[str]:
+    """Give the texts that a command is fed: here-documents, here-strings, what `echo` prints into a pipe."""
+    for redirect in simple.redirects:
+        if redirect.body or (redirect.op == "<<<" and redirect.target):
+            yield redirect.body or (redirect.target.text if redirect.target else "")
+    if upstream is not None and upstream.words and upstream.words[0].text in ("echo", "printf"):
+        yield " ".join(word.text for word in upstream.words[1:] if not word.text.startswith("-"))
 
 
 def _runs_its_input(simple: Simple, upstream: Simple | None) -> bool:

@@ -19,7 +19,7 @@ _WRITING_OPTIONS = re.compile(
     r"--?(?:[oOdCtDJPTrf]|(?i:out|outfile|output|output-\w+|out-?dir|dest|destination|target|target-dir\w*|prefix|directory|dir"
     r"|install-dir|log-?file|save|export|dump|report|cwd|chdir|work-tree|git-dir|root|userbase|cache-dir|trace"
     r"|fprint\w*|fls|cookie-jar|dump-header|directory-prefix|append-output|profile|datadir|compress-program|suffix"
-    r"|write-out\w*|path|one-top-level|junit-?xml|basetemp|[\w-]+-(?:destination|output|outdir|out)|\w+_out))"
+    r"|write-out\w*|keyout|path|one-top-level|junit-?xml|basetemp|[\w-]+-(?:destination|output|outdir|out)|\w+_out))"
 )
 _CLUSTER = re.compile(r"-[A-Za-z]{2,}")
 _SECOND_IS_TARGET = frozenset({"uniq", "xxd"})
@@ -222,6 +222,7 @@ class Effects:
                     "format-patch",
                     "apply",
                     "restore",
+                    "submodule",
                 )
                 for word in words
             )

@@ -154,7 +154,7 @@ def _check_listing(name: str, words: tuple[Word, ...]) -> Reading:
         lists = use.has("-l", "--list", "--get", "--get-all", "--get-regexp")
         return (
             HARMLESS
-            if len(use.operands) == (0 if lists else 1)
+            if len(use.operands) == (0 if lists else 1) and all("." in word.text for word in use.operands)
             else refuse("git config may change something")
         )
     if name in ("branch", "tag") and use.operands and not _only_filters(name, use):

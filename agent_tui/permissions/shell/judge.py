@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import takewhile
 
 from agent_tui.permissions.paths import is_secret
 from agent_tui.permissions.patterns import quoted_star
@@ -113,10 +114,24 @@ class Judge:
             verdict.why = verdict.why or reading.refused
             verdict.exact_only = reads_by_nature(words)
             self._unsafe(words, simple, cwd, verdict)
+            verdict.touches.extend(self._fed_names(words, cwd, upstream))
             return
         verdict.needs_strong = name == "git" and not words[-1].text.startswith("--version")
         for word, kind in reading.paths:
             self._reads(word, kind, cwd, verdict, _Reader(base_name(name), reading))
+
+    def _fed_names(self, words: tuple[Word, ...], cwd: str, upstream: Simple | None) -> Iterator[Touch]:
+        """Give a touch for each directory outside where `find ~ | xargs rm` may change files."""
+        found = unwrap(upstream.words).words if upstream is not None else ()
+        if base_name(words[0].text) not in ("xargs", "parallel") or not found or found[0].text != "find":
+            return
+        if any(base_name(layer[0].text) in readers() for layer in possible_inner(words)):
+            return
+        roots = takewhile(lambda word: not word.text.startswith(("-", "(", "!")), found[1:])
+        for place in (self._world.place(word.text, cwd) for word in roots):
+            if not self._world.contains(place):
+                effects = Effects(self._world, cwd)
+                yield effects.write(place, f"{words[0].text} may change what find names", folder=True)
 
     def _reads(self, word: Word, kind: Operand, cwd: str, verdict: _Verdict, reader: "_Reader") -> None:
         """Add a touch when a path lies outside or may hold secrets."""
