@@ -263,6 +263,7 @@ assert cli.main([]) == 0
 
 
 WITH_THE_FIRST_USE = {
+    "agent_tui.conversation.changes",
     "agent_tui.conversation.clipboard",
     "agent_tui.conversation.pictures",
     "agent_tui.extensions.hooks.command",
@@ -343,6 +344,7 @@ for_the_screen()
 
     assert loaded >= {
         "agent_tui._plugins.bundled.bash",
+        "agent_tui.conversation.changes",
         "agent_tui.conversation.clipboard",
         "agent_tui.conversation.pictures",
         "agent_tui.permissions.shell.analysis",

@@ -4,10 +4,11 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui.agent.rewind import Rewind, Rewound
-from agent_tui.conversation.changes import Opened, SessionChanges, views
 from agent_tui.conversation.picture import png_of
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.near_names import did_you_mean
@@ -18,6 +19,9 @@ from agent_tui.sessions.store import Session, SessionStore
 from agent_tui.sessions.tree import TreePoint, branch_end
 from agent_tui.ui.changes import ChangeView
 from agent_tui.ui.past import MoveView, PointView
+
+if TYPE_CHECKING:
+    from agent_tui.conversation.changes import Opened, SessionChanges
 
 _EXCERPT_CHARS = 600
 _EXCERPT_BLOCKS = 6
@@ -32,18 +36,19 @@ class SessionPast:
         *,
         workspace: Path,
         store: SessionStore,
-        opened: Callable[[], Opened],
+        opened: "Callable[[], Opened]",
         reload: Callable[[str], Awaitable[None]],
     ) -> None:
         self._workspace = workspace
         self._store = store
         self._opened = opened
         self._reload = reload
-        self._changes = SessionChanges(workspace=workspace, opened=opened, reload=reload)
 
-    @property
-    def changes(self) -> SessionChanges:
-        return self._changes
+    @cached_property
+    def changes(self) -> "SessionChanges":
+        from agent_tui.conversation.changes import SessionChanges  # 3 ms of CPU, loaded ahead by `run.ahead`
+
+        return SessionChanges(workspace=self._workspace, opened=self._opened, reload=self._reload)
 
     async def points(self) -> Sequence[PointView]:
         found = await asyncio.to_thread(self._rewind().points)
@@ -58,9 +63,13 @@ class SessionPast:
         return list(names)
 
     async def preview(self, entry_id: str) -> Sequence[ChangeView]:
+        from agent_tui.conversation.changes import views
+
         return await views(await self._rewind().preview(entry_id))
 
     async def preview_redo(self) -> Sequence[ChangeView] | None:
+        from agent_tui.conversation.changes import views
+
         plan = await self._rewind().preview_redo()
         return None if plan is None else await views(plan)
 

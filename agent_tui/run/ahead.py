@@ -8,13 +8,14 @@ from agent_tui.protocol.errors import ToolLoadError
 from agent_tui.providers.connect import warm_up
 
 _FIRST_TURN = (
+    "agent_tui.conversation.changes",
     "agent_tui.conversation.clipboard",
     "agent_tui.conversation.pictures",
     "agent_tui.permissions.shell.analysis",
     "agent_tui.sandbox.proxied",
     "agent_tui.toolkit.web",
 )
-"""45 ms of CPU together; whoever needs them imports them where it needs them."""
+"""50 ms of CPU together; whoever needs them imports them where it needs them."""
 _LOG = logging.getLogger(__name__)
 
 
