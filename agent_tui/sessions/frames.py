@@ -5,10 +5,11 @@ cost 110 ms of CPU.
 """
 
 import gc
+import io
 import json
 import zlib
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -45,7 +46,6 @@ class Frames:
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
     damage: list[Damage] = field(default_factory=list[Damage])
     size_bytes: int = 0
-    is_torn: bool = False
 
 
 def frame(record: RawRecord) -> bytes:
@@ -64,41 +64,36 @@ def seal(text: str) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def read_frames(data: bytes) -> Frames:
-    """Read the lines of `data`, which are separated by b"\\n" only. Never raises.
+def read_frames(
+    lines: bytes | Iterable[bytes], *, keep: Callable[[RawRecord], RawRecord] | None = None
+) -> Frames:
+    """Read lines, which are separated by b"\\n" only and come with it. Never raises for what they hold.
 
-    14 MB with 10,000 blocks take 0.09 CPU s: jiter parses in 0.05 s what json takes 0.13 s for, and the collector
-    would look through the growing heap again and again (0.05 s).
+    `keep` gives what is kept of a record. 14 MB with 10,000 blocks take 0.11 CPU s: jiter parses in 0.05 s what json takes
+    0.13 s for, and the collector would look through the growing heap again and again (0.05 s).
     """
-    frames = Frames(size_bytes=len(data))
-    lines = data.split(b"\n")
-    last = lines.pop()
-    frames.is_torn = bool(last)
-    if last:
-        lines.append(last)
-    crc32, spans, offset, checksum = zlib.crc32, frames.spans, 0, 0
+    frames, number = Frames(), 0
+    crc32, spans = zlib.crc32, frames.spans
     with no_collection():
-        for number, line in enumerate(lines, 1):
-            body = line[9:]
+        for line in io.BytesIO(lines) if isinstance(lines, bytes) else lines:
+            number += 1
+            size = len(line) - line.endswith(b"\n")
+            body = line[9:size]
+            checksum = crc32(body)
             record: RawRecord | None = None
-            try:
-                checksum = int(line[:8], 16)
-                if checksum == crc32(body) and line[8:9] == b" ":
+            with suppress(ValueError):
+                if int(line[:8], 16) == checksum and line[8:9] == b" ":
                     record = parsed(body)
-            except ValueError:
-                record = None
             record_id = text_of(record, "id") if record else ""
             if record is None:
-                if line:
-                    frames.damage.append(
-                        Damage(number, reason_of(line, torn=frames.is_torn and line is last))
-                    )
+                if size:
+                    frames.damage.append(Damage(number, reason_of(line[:size], torn=size == len(line))))
             elif record_id in spans:
                 frames.damage.append(Damage(number, TWICE))
             else:
-                spans[record_id] = offset, len(line), checksum
-                frames.records.append(record)
-            offset += len(line) + 1
+                spans[record_id] = frames.size_bytes, size, checksum
+                frames.records.append(record if keep is None else keep(record))
+            frames.size_bytes += len(line)
     return frames
 
 
@@ -143,6 +138,14 @@ def text_of(record: RawRecord, key: str) -> str:
     """Give a string field, "" when it is missing or none."""
     value = record.get(key)
     return value if isinstance(value, str) else ""
+
+
+def tree_part(record: RawRecord) -> RawRecord:
+    """Give of a record what tells the tree and the state of the files: of an entry of the conversation its head and prompt."""
+    kind = text_of(record, "type")
+    if kind in META_TYPES or kind == "checkpoint":
+        return record
+    return {key: record[key] for key in ("type", "id", "at", "parent", "turn_id", "text") if key in record}
 
 
 def active_leaf(records: Sequence[RawRecord]) -> str:

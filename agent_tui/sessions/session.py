@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +17,12 @@ from agent_tui.sessions.encoding import Filler, Slimmer, as_object, as_objects
 from agent_tui.sessions.frames import (
     FORMAT_VERSION,
     Damage,
-    Frames,
     Json,
     RawRecord,
     no_collection,
     read_frames,
     text_of,
+    tree_part,
 )
 from agent_tui.sessions.outline import Outline
 from agent_tui.sessions.paging import SessionTexts, paged_blocks
@@ -72,7 +72,7 @@ class Session:
         self._data_dir = data_dir
         self._header = header
         self._lines: list[bytes] = []
-        self._frames: Frames | None = None
+        self._records: list[RawRecord] | None = None
         self._outline = outline
         self._leaf = outline.leaf if outline else ""
         self._before_turn = self._leaf
@@ -266,15 +266,16 @@ class Session:
         return outline
 
     def records(self) -> list[RawRecord]:
-        """Give all records as they stand in the file, the other branches too."""
-        return self._read().records
+        """Give `frames.tree_part` of all records, the other branches too; kept until the next record."""
+        records = self._records
+        if records is None:
+            self._records = records = read_frames(self._all_lines(), keep=tree_part).records
+        return records
 
     def whole_records(self) -> list[RawRecord]:
         """Give all records with the large texts that the file only names, so that they need no other file."""
-        frames = self._read()
-        self._frames = None  # the records are filled in place
         filler = Filler(self._blobs)
-        return [filler.load_blobs(record) for record in frames.records]
+        return read_frames(self._all_lines(), keep=filler.load_blobs).records
 
     @property
     def is_unsaved(self) -> bool:
@@ -303,7 +304,7 @@ class Session:
 
     def damage(self) -> Sequence[Damage]:
         """Say what is wrong with the file."""
-        return self._read().damage
+        return read_frames(self._all_lines(), keep=tree_part).damage
 
     def last_tree(self) -> str:
         """Give the tree of the newest checkpoint in the file, on whatever branch; "" when none was taken."""
@@ -416,7 +417,7 @@ class Session:
         if turn_id:
             record["turn_id"] = turn_id
         header, self._header = self._header, None
-        self._frames = self._outline = None
+        self._records = self._outline = None
 
         def write() -> None:
             if header is not None:
@@ -435,16 +436,13 @@ class Session:
         if self._file.needs_heartbeat and self._thread.idle is None:
             self._thread.idle = self._file.beat
 
-    def _read(self) -> Frames:
-        """Read the file and what is not in it yet; kept until the next record."""
-        if self._frames is None:
-            data = b"".join(self._lines)
-            if self._file is not None:
-                with suppress(OSError):  # never written, or on a disk that is gone: what is in memory counts
-                    data = self._file.path.read_bytes()
-                data += b"".join(self._file.unsaved)
-            self._frames = read_frames(data)
-        return self._frames
+    def _all_lines(self) -> Iterator[bytes]:
+        """Give the lines of the file and those that are not in it yet."""
+        unsaved = tuple(self._lines if self._file is None else self._file.unsaved)
+        if self._file is not None:
+            with suppress(OSError), self._file.path.open("rb") as lines:
+                yield from lines  # without a file, or with a disk that is gone, what is in memory counts
+        yield from unsaved
 
     def _newest(self, is_meant: Callable[[RawRecord], bool], *kinds: str) -> RawRecord:
         """Give the newest record of these types that is meant, {} when there is none."""

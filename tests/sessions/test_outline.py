@@ -16,6 +16,19 @@ from agent_tui.sessions.outline import Outline
 from agent_tui.sessions.restore import INTERRUPTED, NEVER_RAN, restore
 from agent_tui.sessions.restored import Restored
 from agent_tui.sessions.store import SessionStore
+from agent_tui.sessions.tree import (
+    branch_end,
+    doubtful_files,
+    files_after,
+    files_at,
+    files_before,
+    files_left,
+    first_files,
+    last_files,
+    points,
+    redo_target,
+    undo_target,
+)
 from agent_tui.sessions.upkeep import verify
 from tests.support.random_session import NOBODY_KNOWS, RandomSession
 from tests.support.session_world import file_of
@@ -83,6 +96,23 @@ def test_a_record_that_changed_under_the_reader_is_none(tmp_path: Path) -> None:
 
     assert changed == list(outline.records(wanted)) == [{}] * len(wanted)
     assert restore(changed, Blobs(tmp_path)).unread == len(wanted)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_tells_the_tree_is_kept_of_records_and_nothing_that_was_said(seed: int, tmp_path: Path) -> None:
+    store = SessionStore(tmp_path / "sessions")
+    records = RandomSession(random.Random(seed)).records(200)[1:]
+    session = store.open(store.write_whole(tmp_path, records))
+
+    kept, whole = session.records(), session.whole_records()
+
+    assert not any(record.keys() & {"message", "messages", "outcome", "calls"} for record in kept)
+    for tell in (points, undo_target, redo_target, first_files, last_files, files_left, active_leaf):
+        assert tell(kept) == tell(whole)
+    for entry in (record for record in records if record["type"] == "user"):
+        for tell in (files_before, files_after, files_at, doubtful_files, branch_end):
+            assert tell(kept, str(entry["id"])) == tell(whole, str(entry["id"]))
+    session.close()
 
 
 def test_what_opening_holds_does_not_grow_with_what_was_compacted_away(tmp_path: Path) -> None:

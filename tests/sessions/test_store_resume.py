@@ -288,7 +288,7 @@ async def test_every_record_is_one_of_the_known_types(store: SessionStore, works
     from agent_tui.sessions.encoding import Filler
 
     filler = Filler(Blobs(store.root / "blobs"))
-    kinds = [RECORD_ADAPTER.validate_python(filler.fill(r)).type for r in session.records()]
+    kinds = [RECORD_ADAPTER.validate_python(filler.fill(r)).type for r in session.whole_records()]
 
     assert kinds == [
         "header", "user", "assistant", "round", "outcome", "results", "assistant", "turn_end",

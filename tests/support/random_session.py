@@ -119,7 +119,9 @@ class RandomSession:
             case 0:
                 self._add("todo", items=[{"text": self._words(), "status": "pending"}])
             case 1:
-                self._add("checkpoint", tree=f"tree{len(self._made)}")
+                label = self._chance.choice(["before", "after", "restored"])
+                paths: list[Json] = [self._chance.choice("abc")]
+                self._add("checkpoint", tree=f"t{len(self._made)}", label=label, changed=paths, left=paths)
             case 2:
                 self._add("turn_end", stop_reason="end_turn")
             case 3:
@@ -131,7 +133,9 @@ class RandomSession:
         match self._chance.randrange(4):
             case 0:
                 self._leaf = self._chance.choice([*self._ids[-20:], ""])
-                self._add("leaf", target=self._leaf, entry=False)
+                self._add(
+                    "leaf", target=self._leaf, why=self._chance.choice(["undo", "redo", ""]), entry=False
+                )
             case 1:
                 self._add("rename", name=self._words(), entry=False)
             case 2:
