@@ -118,6 +118,30 @@ async def test_a_session_is_picked_by_a_few_letters(workspace: Path) -> None:
         await here.until(lambda: len(backend.calls) == 2)
 
 
+async def test_a_list_says_whether_it_is_empty_or_nothing_matches(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        await here.send("/rewind")
+        await here.until(lambda: isinstance(here.app.screen, Picker))
+        await here.settle()
+        assert "Nothing was said yet." in here.picture()
+
+        await here.type("zz")
+        await here.settle()
+        assert "Nothing matches what is typed." in here.picture()
+        assert "Nothing was said yet." not in here.picture()
+
+
+async def test_reports_of_several_lines_stand_apart_and_short_notices_together(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        for text in ("one", "two", "a  1\nb  2", "c  3\nd  4"):
+            here.app.notice("info", text)
+        await here.settle()
+        lines = [line.strip() for line in here.picture().split("\n")]
+        first = lines.index("one")
+
+        assert lines[first : first + 8] == ["one", "two", "", "a  1", "b  2", "", "c  3", "d  4"]
+
+
 async def test_a_model_is_picked_and_the_status_line_shows_it(workspace: Path) -> None:
     async with stage(workspace) as here:
         await here.send("/model")

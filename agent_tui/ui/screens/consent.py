@@ -23,9 +23,9 @@ class Consent(Dialog[bool]):
 
     DEFAULT_CSS = """
     Consent {
-        & > .frame { width: 100; height: 90%; border: round $warning; border-title-color: $warning; }
+        & > .frame { width: 100; border: round $warning; border-title-color: $warning; }
         & .why { height: auto; margin: 1 0; }
-        & Transcript { height: 1fr; min-height: 3; }
+        & Transcript { height: 3; min-height: 3; }
         & Rows { height: 2; margin: 1 0; }
         &.-low .why { margin: 0; max-height: 3; }
         &.-low Rows { margin: 0; }
@@ -73,6 +73,20 @@ class Consent(Dialog[bool]):
     def on_resize(self, event: events.Resize) -> None:
         """Keep the answers in sight where there is little room."""
         self.set_class(event.size.height < 18, "-low")
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Be as high as the content, at most nine tenths of the screen."""
+        document, most = self._text.document, self.size.height * 9 // 10
+        rows = 0
+        for index in range(len(document)):
+            document.measure(index)
+            rows = document.heights.before(index + 1)
+            if rows > most:
+                break
+        frame = self.query_one(Frame)
+        others = frame.outer_size.height - self._text.size.height
+        self._text.styles.height = max(1, min(rows, most - others))
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static, TextArea
@@ -21,6 +22,7 @@ from agent_tui.ui.widgets.rows import Rows
 _WIDTH = 84
 _FRAME_CELLS = 8  # border, padding, scrollbar, the cursor's bar and the mark
 _LEAST_DETAIL = 8
+_TALL_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Picker(Dialog[str | None]):
         & Rows { height: auto; max-height: 16; }
         & .empty { color: $muted; display: none; height: 1; }
         &.-over { align: center bottom; background: transparent; }
+        &.-over.-tall > .frame { margin-bottom: 4; }  /* the prompt and the status line stay in sight */
         &.-over Rows { max-height: 8; }
     }
     """
@@ -116,6 +119,10 @@ class Picker(Dialog[str | None]):
         at = next((index for index, choice in enumerate(self._choices) if choice.current), 0)
         self._show("", at)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave the prompt in sight where there is room for both."""
+        self.set_class(event.size.height >= _TALL_ROWS, "-tall")
+
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Search for what is typed."""
         event.stop()
@@ -177,6 +184,7 @@ class Picker(Dialog[str | None]):
         rows = [_row(match.item, match.positions, width, tells=tells) for match in matches]
         rows += [_row(choice, (), width, tells=tells) for choice in others]
         self._rows.set_rows(rows, cursor=cursor)
+        self._none.update(Content(self._empty if not query else "Nothing matches what is typed."))
         self._none.display = not rows
         if query and rows and self._preview is not None:
             self._preview(self._shown[0].key)

@@ -62,11 +62,17 @@ def starts_open(data: ReplayBlock, *, wide: bool = False) -> bool:
     return data.kind == "tool" and (data.state == "error" or data.starts_open)
 
 
-def gap(previous: BlockKind | None, kind: BlockKind) -> int:
-    """Count the blank rows between two neighbours: none above the first block and between panels."""
-    if previous is None or (previous == kind == "tool") or (previous == kind == "notice"):
+def gap(previous: ReplayBlock | None, data: ReplayBlock) -> int:
+    """Count the blank rows between two neighbours: none above the first block, between panels and between short notices."""
+    if previous is None or (previous.kind == data.kind == "tool"):
         return 0
-    return 0 if kind == "decision" and previous in ("tool", "decision") else 1
+    if previous.kind == data.kind == "notice":  # a report of several lines stands apart
+        return int(_has_lines(previous) or _has_lines(data))
+    return 0 if data.kind == "decision" and previous.kind in ("tool", "decision") else 1
+
+
+def _has_lines(data: ReplayBlock) -> bool:
+    return "\n" in data.text or (data.stored is not None and data.stored.newlines > 0)
 
 
 def estimate(block: Block, width: int) -> int:

@@ -55,11 +55,11 @@ class Document:
         self.clear()
         for data in blocks:
             self._append(data)
-        kinds: list[BlockKind | None] = [None, *[data.kind for data in blocks]]
+        previous: list[ReplayBlock | None] = [None, *blocks]
         self.heights = Heights(
             [
-                estimate(block, self.width) + gap(before, block.data.kind)
-                for before, block in zip(kinds, self.blocks, strict=False)
+                estimate(block, self.width) + gap(before, block.data)
+                for before, block in zip(previous, self.blocks, strict=False)
             ]
         )
 
@@ -210,11 +210,11 @@ class Document:
         self.width = width
         self.relook()
         heights: list[int] = []
-        previous: BlockKind | None = None
+        previous: ReplayBlock | None = None
         for block in self.blocks:
             block.exact = False
-            heights.append(estimate(block, width) + gap(previous, block.data.kind))
-            previous = block.data.kind
+            heights.append(estimate(block, width) + gap(previous, block.data))
+            previous = block.data
         self.heights = Heights(heights)
         if not self.blocks:
             return 0
@@ -234,8 +234,8 @@ class Document:
 
     def gap(self, index: int) -> int:
         """Count the blank rows above a block."""
-        previous = self.blocks[index - 1].data.kind if index else None
-        return gap(previous, self.blocks[index].data.kind)
+        previous = self.blocks[index - 1].data if index else None
+        return gap(previous, self.blocks[index].data)
 
     def body(self, index: int) -> Body:
         """Give the laid-out rows of a block."""

@@ -31,7 +31,7 @@ class Chips:
     def fold(self, text: str) -> str:
         """Keep `text` and give the label that stands for it."""
         self._count += 1
-        lines = text.count("\n") + 1
+        lines = text.rstrip("\n").count("\n") + 1
         size = f"{lines} lines" if lines > 1 else f"{len(text):,} characters"
         return self._keep(f"[pasted {size} #{self._count}]", text)
 

@@ -12,6 +12,22 @@ ONE = (bash_request("c1"),)
 TWO = (bash_request("c1"), bash_request("c2", "rm x", pattern=""))
 
 
+async def test_a_screen_of_eighty_columns_names_every_key_of_a_round_and_what_submitting_denials_does(
+    workspace: Path,
+) -> None:
+    backend = FakeBackend(workspace, script=[[approve(*TWO)]])
+    async with stage(workspace, backend=backend, size=(80, 24)) as here:
+        await here.send("go")
+        screen = await here.approval()
+        await here.settle()
+        assert all(hint in here.picture() for hint in ("? Why", "Y Allow all", "x Deny all", "Esc Later"))
+
+        await here.press("x")
+        assert screen.note == "All decided. Enter tells the model."
+        await here.settle()
+        assert "Enter Send" in here.picture()
+
+
 @pytest.mark.parametrize("requests", [ONE, TWO])
 async def test_a_narrow_screen_keeps_comment_and_why_below_the_call(
     workspace: Path, requests: tuple[PermissionRequest, ...]

@@ -219,6 +219,14 @@ async def test_tu_17_a_look_alike_typed_by_hand_is_text() -> None:
         assert app.sent == [label]
 
 
+async def test_tu_17_the_break_behind_the_last_pasted_line_is_no_line() -> None:
+    async with clerk() as app:
+        app.prompt.paste("one\ntwo\nthree\n")
+
+        assert app.prompt.text.replace("\u00a0", " ") == "[pasted 3 lines #1]"
+        assert app.prompt.expanded == "one\ntwo\nthree\n"
+
+
 async def test_tu_17_a_pasted_copy_of_a_label_is_text() -> None:
     async with clerk() as app:
         app.prompt.paste("z" * 900)

@@ -141,9 +141,10 @@ class Face(Vertical):
 
     @staticmethod
     def _actions(round_: Round, row: Row | None) -> list[tuple[str, str]]:
-        single, decided = len(round_.rows) == 1, not round_.counts()[2]
+        allowed, _, undecided = round_.counts()
+        single, decided = len(round_.rows) == 1, not undecided
         return [
-            *([("submit", "Run it")] if decided and not single else []),
+            *([("submit", "Run it" if allowed else "Send")] if decided and not single else []),
             ("allow", "Allow"),
             ("deny", "Deny"),
             ("session", "Session"),

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from agent_tui.ui.look import spans
 
-_NARROW_CELLS = 76
+_NARROW_CELLS = 100
 _LOW_ROWS = 16
 
 

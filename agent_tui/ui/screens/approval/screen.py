@@ -363,9 +363,11 @@ class ApprovalScreen(Dialog[None]):
         moved = self._shown.pane == "calls" and self._focus_undecided()
         if not moved:  # where the cursor came to is shown by its own message
             self._show_row(keep_place=True)
-        if not self.round.counts()[2]:
+        allowed, _, open_ = self.round.counts()
+        if not open_:
             submit = self.keys.hint("approval", "submit")
-            self._face.say(f"All decided. {submit} runs what is allowed.")
+            does = "runs what is allowed" if allowed else "tells the model"
+            self._face.say(f"All decided. {submit} {does}.")
 
     def _focus_undecided(self) -> bool:
         at = max(self._face.calls.cursor, 0)
