@@ -110,9 +110,9 @@ def _option(token: str) -> Iterator[tuple[str, Takes]]:
             yield f"-{char}", takes
 
 
-_LIKE_AN_OPTION = re.compile(r"-(?!$|\d+[A-Za-z]*$)")
-_TAKES_ANYTHING = frozenset({"-e", "--regexp", "--expression"})
-"""Options with a pattern or script, for which every program takes the next word, whatever it looks like."""
+_LIKE_AN_OPTION = re.compile(r"-(?!$|\s|\d+[A-Za-z]*$)")
+_TAKES_ANYTHING = frozenset({"-e", "--regexp", "--expression", "--sort"})
+"""Options with a pattern, script or order, for which every program takes the next word, whatever it looks like."""
 
 
 class _Reader:
