@@ -267,6 +267,8 @@ WITH_THE_FIRST_USE = {
     "agent_tui.conversation.clipboard",
     "agent_tui.conversation.pictures",
     "agent_tui.extensions.hooks.command",
+    "agent_tui.extensions.mcp.entries",
+    "agent_tui.extensions.mcp.oauth_config",
     "agent_tui.extensions.mcp.offers",
     "agent_tui.extensions.mcp.server",
     "agent_tui.extensions.plugged.process",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.executor.registry import CompositeSource
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.server import Pace
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.protocol.tools import ToolResult
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.testing import make_context

@@ -14,7 +14,7 @@ from agent_tui.conversation.picture import png_of
 from agent_tui.extensions.hooks.process import run_shell
 from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.browser import open_page
-from agent_tui.extensions.mcp.config import ServerSpec
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.mcp.stdio import ReadStream, StdioServer, WriteStream
 from agent_tui.extensions.plugged.child import Child as ExtensionChild
 from agent_tui.extensions.plugged.manifest import Launch as ExtensionLaunch

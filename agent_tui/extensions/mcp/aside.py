@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ServerFault
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.plain import one_line
 
 ASIDE = "agent_tui.aside"

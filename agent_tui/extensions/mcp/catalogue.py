@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.names import tool_names
 from agent_tui.extensions.mcp.schema import UnusableSchema, usable_schema
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.plain import one_line, plain
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.tools import ToolSpec

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.extensions.mcp.changing import Refused, add_changing, apply, parse
-from agent_tui.extensions.mcp.config import PROJECT_FILE, Found, ServerFiles, ServerSpec
+from agent_tui.extensions.mcp.config import PROJECT_FILE, Found, ServerFiles
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.pins import ChangedTool
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.plain import plain
 from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.errors import ToolError

@@ -20,11 +20,11 @@ from pydantic import JsonValue, ValidationError
 from agent_tui import __version__
 from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.aside import ASIDE
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault, leaves
 from agent_tui.extensions.mcp.host import Host
 from agent_tui.extensions.mcp.http import FALLS_BACK, HttpServer
 from agent_tui.extensions.mcp.sign_in import needs_login, sign_in_fault
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.mcp.stdio import ReadStream, StdioServer, WriteStream
 from agent_tui.extensions.plain import one_line
 from agent_tui.protocol.data import JsonObject

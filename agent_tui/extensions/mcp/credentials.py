@@ -17,11 +17,11 @@ from mcp.client.auth.extensions.client_credentials import (
 )
 from mcp.client.auth.utils import issuers_match
 
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.enterprise import ByCompany
 from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.extensions.mcp.oauth_client import OAuthClientBase
 from agent_tui.extensions.mcp.pocket import Pocket, read_secret
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.plain import one_line
 
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}

@@ -14,10 +14,10 @@ from mcp.client.auth.utils import handle_auth_metadata_response
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent_tui.extensions.mcp.aside import ASIDE_S, Aside, check_private
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.extensions.mcp.oauth_client import BASIC, secret_method
 from agent_tui.extensions.mcp.pocket import Pocket, read_secret
+from agent_tui.extensions.mcp.spec import ServerSpec
 
 _KIND = "urn:ietf:params:oauth:token-type:"
 _JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")

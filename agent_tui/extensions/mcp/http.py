@@ -8,8 +8,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from agent_tui.extensions.lines import MAX_LINE_BYTES
 from agent_tui.extensions.log import ServerLog
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ServerFault
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.mcp.stdio import Serve
 
 CONNECT_S = 30.0

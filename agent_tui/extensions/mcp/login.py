@@ -6,14 +6,15 @@ from dataclasses import replace
 from pydantic import AnyUrl
 
 from agent_tui.extensions.log import ServerLog
-from agent_tui.extensions.mcp.config import OAuthClient, ServerSpec
 from agent_tui.extensions.mcp.connection import Connection, reach
 from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.host import Host
 from agent_tui.extensions.mcp.loopback import Receiver
 from agent_tui.extensions.mcp.oauth_client import BASIC
+from agent_tui.extensions.mcp.oauth_config import OAuthClient
 from agent_tui.extensions.mcp.sign_in import Drawer, SignIn, Visit, known_port, redirect_uri
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.mcp.tokens import Kept, TokenBox, token_key
 from agent_tui.protocol.data import JsonObject
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 
 from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.catalogue import Catalogue, McpTool, read_catalogue
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault
 from agent_tui.extensions.mcp.guest import Desk
 from agent_tui.extensions.mcp.pins import ChangedTool, PinStore
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.mcp.timer import CallTimer
 from agent_tui.extensions.mcp.tokens import TokenBox
 from agent_tui.protocol.data import JsonObject

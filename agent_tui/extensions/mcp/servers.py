@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ConnectionGone, RequestFailed, ServerFault
 from agent_tui.extensions.mcp.guest import Desk
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.plain import one_line
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError

@@ -20,10 +20,10 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from agent_tui.extensions.mcp.aside import check_private
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.extensions.mcp.loopback import HOST, PATH, Receiver, Returned, read_address
 from agent_tui.extensions.mcp.oauth_client import OAuthClientBase
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.mcp.tokens import Kept, TokenBox, token_key
 from agent_tui.extensions.plain import one_line
 from agent_tui.protocol.data import JsonObject

@@ -22,9 +22,9 @@ from pydantic_core import from_json
 
 from agent_tui.extensions.lines import Lines
 from agent_tui.extensions.log import ServerLog
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.extensions.mcp.results import CUT_MARK
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.protocol.data import JsonObject
 from agent_tui.toolkit.children import PIPE, Child, start_child
 from agent_tui.toolkit.environment import child_environment

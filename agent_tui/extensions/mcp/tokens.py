@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agent_tui.extensions.mcp.config import ServerSpec
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.private_file import alone_with, write_private
 

@@ -9,11 +9,11 @@ from agent_tui.extensions.mcp.commands import Setup, main
 from agent_tui.extensions.mcp.config import (
     ConfigFiles,
     Found,
-    OAuthClient,
     ServerFiles,
     find_servers,
     project_places,
 )
+from agent_tui.extensions.mcp.oauth_config import OAuthClient
 from agent_tui.extensions.trust import TrustStore
 from tests.support.mcp_world import SCRIPTS
 

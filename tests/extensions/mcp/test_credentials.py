@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from agent_tui.extensions.mcp.config import ServerSpec, read_source
+from agent_tui.extensions.mcp.config import read_source
 from agent_tui.extensions.mcp.sign_in import Visit
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.mcp.tokens import FILE
 from agent_tui.protocol.errors import ToolError
 from tests.support.mcp_world import World, world

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.extensions.mcp.config import ServerSpec
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.protocol.errors import ToolError
 from tests.support.mcp_http import Asked, Said, handshake, http_server, rpc
 from tests.support.mcp_world import SCRIPTS, world

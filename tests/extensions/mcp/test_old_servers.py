@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.extensions.mcp.config import ServerSpec
 from agent_tui.extensions.mcp.sign_in import Visit
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.protocol.errors import ToolError
 from tests.support.mcp_world import World, world
 from tests.support.oauth_server import OAuthWorld, Reply, browse, oauth_world, reply

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.extensions.mcp.config import ConfigFiles, ServerSpec, find_servers
+from agent_tui.extensions.mcp.config import ConfigFiles, find_servers
+from agent_tui.extensions.mcp.spec import ServerSpec
 from tests.support.mcp_http import Asked, Said, http_server
 from tests.support.mcp_world import world
 from tests.support.reference_servers import NPM, PYTHON, needs

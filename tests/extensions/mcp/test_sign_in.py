@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.extensions.mcp.config import OAuthClient, ServerSpec
+from agent_tui.extensions.mcp.oauth_config import OAuthClient
 from agent_tui.extensions.mcp.sign_in import Visit
+from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.extensions.mcp.tokens import FILE, Kept, TokenBox, token_key
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.context import Question
