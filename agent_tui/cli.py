@@ -11,6 +11,8 @@ from agent_tui.ui.instant import NO_SCREEN
 from agent_tui.ui.opening import asks_for_lines
 
 if TYPE_CHECKING:
+    from click import ClickException
+
     from agent_tui.ui.instant import InstantPrompt
 
 COMPLETE_VARIABLE = "_AGENT_TUI_COMPLETE"
@@ -107,11 +109,23 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
         return done if isinstance(done, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:  # its message is the help of the subcommand
+        print(error.format_message(), file=sys.stderr)
+        return USAGE_ERROR
     except click.ClickException as error:
         give_back(drawn)
-        return _say(f"{error.format_message()} Try 'agent-tui --help'.", USAGE_ERROR)
+        return _say(_refusal(error), USAGE_ERROR)
     except click.Abort:
         return INTERRUPTED
+
+
+def _refusal(error: "ClickException") -> str:
+    """Say in one line what cannot be used, and whose help tells what can."""
+    from click import UsageError
+
+    said = " ".join(error.format_message().split())
+    of = error.ctx.command_path if isinstance(error, UsageError) and error.ctx else "agent-tui"
+    return f"{said}{'' if said.endswith(('.', ')', '?')) else '.'} Try '{of} --help'."
 
 
 def _resume_flags(arguments: list[str]) -> list[str]:

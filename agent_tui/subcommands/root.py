@@ -9,16 +9,34 @@ from agent_tui import __version__
 from agent_tui.run.options import PICK, PROVIDERS, RunOptions
 from agent_tui.subcommands.shared import MODE_NAMES, Word
 
-_EPILOG = (
-    "Subcommands: exec (or run, the same as -p), tool, sessions, resume, approvals, permissions, mcp, skills, config, models, doctor, serve, acp, batch, "
-    "completion. 'agent-tui SUBCOMMAND --help' tells more."
-)
+_HELP_CHARS = 200
+
+
+class _Root(click.Command):
+    """The program's own command; its help ends with the subcommands, which are parsed elsewhere."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each subcommand with what it does."""
+        from agent_tui.subcommands.completion import command_tree  # it takes the flags from here
+
+        commands = sorted(command_tree().commands.items())
+        with formatter.section("Subcommands"):
+            formatter.write_dl([(name, one.get_short_help_str(_HELP_CHARS)) for name, one in commands])
+        formatter.write_paragraph()
+        formatter.write_text("'agent-tui SUBCOMMAND --help' tells more.")
+
+
+def _themes(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
+    from agent_tui.config.paths import user_paths
+    from agent_tui.conversation.known_words import known_words
+
+    return [name for name in known_words("ui.theme", user_paths()) or () if name.startswith(begun)]
 
 
 def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     """Build the command of the program itself, the screen or -p; `start` gets its options and gives the exit code."""
 
-    @click.command(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
+    @click.command(cls=_Root, context_settings={"help_option_names": ["-h", "--help"]})
     @click.argument("prompt", required=False, default="")
     @click.option("-p", "--print", "print_mode", is_flag=True, help="Answer PROMPT and end; no screen.")
     @click.option(
@@ -26,6 +44,7 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         type=Word(["text", "json", "stream-json"]),
         default="text",
         show_default=True,
+        help="With -p: what standard output carries.",
     )
     @click.option(
         "--input-format",
@@ -86,8 +105,16 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         default="",
         help="Models that take over when the first is overloaded.",
     )
-    @click.option("--effort", "--thinking", type=Word(["low", "medium", "high", "max"]), default=None)
-    @click.option("--permission-mode", type=Word(MODE_NAMES), default=None)
+    @click.option(
+        "--effort",
+        "--thinking",
+        type=Word(["low", "medium", "high", "max"]),
+        default=None,
+        help="How much the model thinks.",
+    )
+    @click.option(
+        "--permission-mode", type=Word(MODE_NAMES), default=None, help="What is asked and what runs unasked."
+    )
     @click.option("--plan", is_flag=True, help="Start in plan mode.")
     @click.option(
         "--yolo",
@@ -112,9 +139,16 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     @click.option(
         "--system-prompt", metavar="TEXT", default="", help="Text in the place of the system prompt."
     )
-    @click.option("--system-prompt-file", type=click.Path(path_type=Path), default=None)
+    @click.option(
+        "--system-prompt-file", type=click.Path(path_type=Path), default=None, help="The same from a file."
+    )
     @click.option("--append-system-prompt", metavar="TEXT", default="", help="Text behind the system prompt.")
-    @click.option("--append-system-prompt-file", type=click.Path(path_type=Path), default=None)
+    @click.option(
+        "--append-system-prompt-file",
+        type=click.Path(path_type=Path),
+        default=None,
+        help="The same from a file.",
+    )
     @click.option(
         "--json-schema",
         metavar="FILE|JSON",
@@ -150,7 +184,15 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
     @click.option(
         "--no-session-persistence", "--ephemeral", "ephemeral", is_flag=True, help="Keep nothing on disk."
     )
-    @click.option("-C", "--cd", "--work-dir", "directory", type=click.Path(path_type=Path), default=None)
+    @click.option(
+        "-C",
+        "--cd",
+        "--work-dir",
+        "directory",
+        type=click.Path(path_type=Path),
+        default=None,
+        help="Work in this directory.",
+    )
     @click.option(
         "--add-dir", "add_dirs", multiple=True, type=click.Path(path_type=Path), help="One more directory."
     )
@@ -190,7 +232,7 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         help="No project settings, hooks, extensions, tools, servers, skills, commands or instruction files.",
     )
     @click.option("--safe-mode", is_flag=True, help="Leave out what of yours and the project runs code.")
-    @click.option("--theme", default="", help="The theme for this run.")
+    @click.option("--theme", default="", help="The theme for this run.", shell_complete=_themes)
     @click.option(
         "--screen-reader",
         is_flag=True,

@@ -29,6 +29,7 @@ def test_every_subcommand_is_completed() -> None:
         ("--permission-mode dont-", ["dont-ask"]),
         ("exec --effort hi", ["high"]),
         ("tool --li", ["--list"]),
+        ("--theme gru", ["gruvbox-dark", "gruvbox-light"]),
         ("completion f", ["fish"]),
         ("--no-color models --h", ["--help"]),
         ("sessions ex", ["export"]),

@@ -1,9 +1,44 @@
 import io
+import re
 from pathlib import Path
 
+import click
 import pytest
 
-from agent_tui.cli import main
+from agent_tui.cli import PLAIN, main
+from agent_tui.subcommands.commands import COMMANDS
+from agent_tui.subcommands.root import root_command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["config"], "Usage: agent-tui config [OPTIONS] COMMAND [ARGS]...\n"),
+        (["completion"], "Choose from: bash, zsh, fish. Try 'agent-tui completion --help'.\n"),
+        (["models", "--nope"], "No such option '--nope'. Try 'agent-tui models --help'.\n"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_an_unusable_line_is_answered_with_the_help_of_that_subcommand(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert "Try 'agent-tui --help'" not in told
+    assert told.count("agent-tui: ") == (arguments != ["config"])
+
+
+def test_the_help_says_of_every_subcommand_and_flag_what_it_is_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--help"]) == 0
+    told = capsys.readouterr().out.partition("Subcommands:")[2]
+    names = [line.split()[0] for line in told.splitlines() if re.match(r"  \w+  +\w", line)]
+
+    assert names == sorted({*COMMANDS, *PLAIN, "exec", "run", "resume"})
+    options = [one for one in root_command(lambda _options: 0).params if isinstance(one, click.Option)]
+    assert [one.name for one in options if not one.help] == []
 
 
 @pytest.mark.parametrize(
