@@ -11,6 +11,7 @@ from agent_tui.protocol.errors import AgentTuiError, ConfigError
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
+from agent_tui.ui.finding import Finder
 from agent_tui.ui.greeting import greet
 from agent_tui.ui.key_actions import KeyActions
 from agent_tui.ui.mcp_prompts import PromptDesk
@@ -53,7 +54,9 @@ class AppActions:
     def __init__(self, app: AgentApp) -> None:
         self._app = app
         self._own: OwnCommandDesk | None = None
+        self.drafts = False
         self.shell = ShellLines(app, lambda: self.backend, self.work)
+        self.finder = Finder(app, self.perform)
         self._keys = KeyActions(app, self)
         self._old_texts = OldTexts(app.transcript.document)
 
@@ -64,8 +67,14 @@ class AppActions:
         except AgentTuiError as error:
             self._app.status.show_hint(str(error))
 
-    def work(self, job: Callable[[], Awaitable[None]], group: str = "action") -> Worker[None]:
-        """Do a job beside the screen; what goes wrong is one line."""
+    def work(
+        self,
+        job: Callable[[], Awaitable[None]],
+        group: str = "action",
+        *,
+        then: Callable[[], None] | None = None,
+    ) -> Worker[None]:
+        """Do a job beside the screen, `then` what follows in any case; what goes wrong is one line."""
 
         async def guarded() -> None:
             try:
@@ -74,6 +83,9 @@ class AppActions:
                 self.notice("error", str(error))
             except Exception as error:  # the core or a command failed: one line, not the program
                 self._app.report_bug(error)
+            finally:
+                if then is not None:
+                    then()
 
         return self._app.run_worker(guarded, group=group, exit_on_error=True)
 
@@ -312,14 +324,19 @@ class AppActions:
             self.notice("warning", self._app.registry.unknown(word))
         elif command.needs_args and not args:
             self.compose_prompt(f"/{command.name} ")
-        elif self.busy and not command.while_busy:
+        elif self._app.driver.is_taken and not command.while_busy:
             self._app.driver.after_turn(command, args)
         else:
             self.run_command(command, args)
 
     def run_command(self, command: Command, args: str) -> None:
         """Run a command now."""
-        self.work(lambda: command.run(self, args))
+        driver = self._app.driver
+        if command.while_busy:
+            self.work(lambda: command.run(self, args))
+        else:
+            driver.hold()
+            self.work(lambda: command.run(self, args), then=driver.release)
 
     def run_named(self, name: str) -> None:
         """Run the command of this name as if it was typed."""
@@ -383,9 +400,11 @@ class AppActions:
     async def drafting(self, work: Awaitable[DraftView]) -> DraftView:
         """Wait for a summary, saying so meanwhile."""
         self._app.activity.start("Writing a summary")
+        self.drafts = True
         try:
             return await work
         finally:
+            self.drafts = False
             if not self.busy:
                 self._app.activity.stop()
 
@@ -415,31 +434,12 @@ class AppActions:
 
     def search(self, text: str) -> None:
         """Find a text in the conversation."""
-        self.work(lambda: self._find(text))
-
-    async def _find(self, text: str) -> None:
-        hits = await self._app.transcript.search(text)
-        if hits == 0:
-            self._app.status.show_hint(f"{text!r} is not in the conversation")
-        elif hits:
-            self.go_to_match(0)
+        self.work(lambda: self.finder.find(text))
 
     def page_out(self) -> None:
         """Leave the texts of this run on disk that are far above by now."""
         if self._old_texts.are_many() and self._app.link is not None:
             self.work(lambda: self._old_texts.leave(self.backend), group="paging")
-
-    def go_to_match(self, step: int) -> None:
-        """Go to another place where the text was found."""
-        transcript = self._app.transcript
-        if not transcript.matches:
-            self.perform("search")
-            return
-        at = transcript.next_match(step)
-        following = self._app.keys.hint("global", "next_match")
-        ends = self._app.keys.legend(("prompt", "escape", "ends"))
-        where = f"{at} of {len(transcript.matches)}"
-        self._app.status.show_hint(f"{transcript.needle!r}: {where} · {following} next · {ends}")
 
     def refresh_status(self) -> None:
         """Read the status line's facts again."""

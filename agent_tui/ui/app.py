@@ -398,7 +398,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         if self._link is not None:
             status = self._link.backend.status()
             self.status.show(status)
-            self.query_one("#prompt-box").set_class(status.mode == "bypass", "-bypass")
+            self.query("#prompt-box").set_class(status.mode == "bypass", "-bypass")  # none while it ends
 
     def give_back(self, prompt: str) -> None:
         """Put a prompt back that was not begun."""

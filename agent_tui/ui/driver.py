@@ -38,13 +38,18 @@ class DriverHost(Protocol):
 
 
 class TurnDriver:
-    """Keeps at most one turn running. What is sent meanwhile waits in the core's queue, commands wait here."""
+    """Keeps at most one turn running. What is sent meanwhile waits in the core's queue, commands wait here.
+
+    A command that changes the conversation holds it: what is sent or begun before it is over waits here too.
+    """
 
     def __init__(self, host: DriverHost) -> None:
         self._host = host
         self._backend: Backend | None = None
         self._early: list[str] = []
-        self._waiting: list[tuple[Command, str]] = []
+        self._waiting: list[tuple[Command | None, str]] = []  # without a command it is a message
+        self._begun: list[Callable[[], Awaitable[TurnResult]] | None] = []
+        self._holds = 0
         self._stopping = False
         self.series: Series | None = None
         self.busy = False
@@ -66,18 +71,29 @@ class TurnDriver:
         """Whether the running turn was told to stop."""
         return self._stopping
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether a turn runs, or a command that changes the conversation."""
+        return self.busy or self._holds > 0
+
+    def hold(self) -> None:
+        """Let nothing begin until `release`: a command changes the conversation."""
+        self._holds += 1
+
+    def release(self) -> None:
+        """Go on with what came meanwhile."""
+        self._holds -= 1
+        self._go_on()
+
     def queued(self) -> list[tuple[str, bool]]:
         """List what waits, oldest first, as (text, after_turn)."""
         if self._backend is None:
             return [(text, False) for text in self._early]
-        return [*self._backend.queued(), *((text, True) for text in self._commands())]
+        return [*self._backend.queued(), *((_shown(*one), True) for one in self._waiting)]
 
-    def _commands(self) -> list[str]:
-        return [f"/{command.name} {args}".strip() for command, args in self._waiting]
-
-    def _keep_commands(self) -> None:
+    def _keep_waiting(self) -> None:
         if self._backend is not None:
-            self._backend.keep_commands(self._commands())
+            self._backend.keep_commands([_typed(*one) for one in self._waiting])
 
     def take_back(self, index: int = -1) -> str | None:
         """Remove what stands at `index` of `queued`, the newest by default, and give its text."""
@@ -89,15 +105,18 @@ class TurnDriver:
             return self._early.pop(at)
         first_command = count - len(self._waiting)
         if at >= first_command:
-            command, args = self._waiting.pop(at - first_command)
-            self._keep_commands()
-            return f"/{command.name} {args}".strip()
+            taken = self._waiting.pop(at - first_command)
+            self._keep_waiting()
+            return _shown(*taken)
         return self._backend.take_back(at)
 
     def send(self, text: str, *, after_turn: bool = False) -> None:
         """Start a turn with `text`, or queue it."""
         if self._backend is None:
             self._early.append(text)
+        elif self._holds:
+            self._waiting.append((None, text))
+            self._keep_waiting()
         elif not self.busy:
             self._start(text)
             return
@@ -109,13 +128,17 @@ class TurnDriver:
 
     def redrive(self) -> None:
         """Go on with the turn that waits for approvals, unless one runs."""
-        if not self.busy:
+        if self._holds:
+            self._begun.append(None)
+        elif not self.busy:
             self._start(None)
 
     def begin(self, command: Command, args: str, work: Callable[[], Awaitable[TurnResult]]) -> None:
         """Start a turn that a command begins, or let the command wait for the end of the one that runs."""
         if self.busy or self._backend is None:
             self.after_turn(command, args)
+        elif self._holds:
+            self._begun.append(work)
         else:
             self._start(None, work)
 
@@ -128,13 +151,13 @@ class TurnDriver:
     def after_turn(self, command: Command, args: str) -> None:
         """Run a command once no turn runs."""
         self._waiting.append((command, args))
-        self._keep_commands()
+        self._keep_waiting()
         self._host.queue_changed()
 
     def stop(self) -> None:
-        """Stop the running turn; it ends with every call answered."""
-        if self._backend is not None and self.busy:
-            self._stopping = True
+        """Stop the running turn, which ends with every call answered, or the summary that is being written."""
+        if self._backend is not None and self.is_taken:
+            self._stopping = self.busy
             self._backend.cancel_turn()
 
     def _start(self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None = None) -> None:
@@ -186,13 +209,27 @@ class TurnDriver:
         return following
 
     def _go_on(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            self._keep_commands()
-        for command, args in waiting:
-            self._host.run_command(command, args)
-        if waiting:
-            self._host.queue_changed()
-        following = self._backend.next_follow_up() if self._backend is not None and not self.busy else None
-        if following is not None:
-            self._start(following)
+        while not self.is_taken:
+            if self._begun:
+                self._start(None, self._begun.pop(0))
+            elif self._waiting:
+                command, text = self._waiting.pop(0)
+                self._keep_waiting()
+                if command is None:
+                    self._start(text)
+                else:
+                    self._host.run_command(command, text)
+                self._host.queue_changed()
+            elif self._backend is not None and (following := self._backend.next_follow_up()) is not None:
+                self._start(following)
+            else:
+                return
+
+
+def _shown(command: Command | None, text: str) -> str:
+    return text if command is None else f"/{command.name} {text}".strip()
+
+
+def _typed(command: Command | None, text: str) -> str:
+    """Give what waits as a person would write it: a message's first slash is doubled."""
+    return f"/{text}" if command is None and text.startswith("/") else _shown(command, text)

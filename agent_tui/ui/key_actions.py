@@ -57,8 +57,8 @@ class KeyActions:
             "top": transcript.go_home,
             "bottom": transcript.go_end,
             "search": lambda: self._actions.compose_prompt("/search "),
-            "next_match": lambda: self._actions.go_to_match(1),
-            "previous_match": lambda: self._actions.go_to_match(-1),
+            "next_match": lambda: self._actions.finder.step(1),
+            "previous_match": lambda: self._actions.finder.step(-1),
             "redraw": self._redraw,
             "suspend": self._suspend,
             "background": self._actions.shell.to_background,
@@ -133,7 +133,7 @@ class KeyActions:
         app = self._app
         if app.link is not None and app.link.approver.pending:
             app.link.approver.deny_all()
-        if self._actions.busy:
+        if self._actions.busy or self._actions.drafts:
             self._stop_turn()
         elif app.in_dialog and isinstance(app.screen, Dialog):
             app.screen.act("cancel")
@@ -160,7 +160,7 @@ class KeyActions:
         if app.transcript.needle:
             app.transcript.end_search()
             app.status.show_hint("")
-        elif self._actions.busy:
+        elif self._actions.busy or self._actions.drafts:
             if app.link is not None and app.link.approver.pending:
                 app.link.approver.deny_all()
             self._stop_turn()

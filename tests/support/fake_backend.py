@@ -181,6 +181,8 @@ class FakeBackend:
     def cancel_turn(self) -> None:
         self._cancelled = True
         self.calls.append("cancel_turn")
+        if self._talk.gate is not None:
+            self._talk.gate.set()
         if self._turn is not None:
             self._turn.cancel()
 

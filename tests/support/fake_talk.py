@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Sequence
 
 from agent_tui.ui.rulings import DecisionView, LastingScope
@@ -14,6 +15,7 @@ class FakeTalk:
         self.summary = "Goal: petals."
         self.pinned: list[str] = []
         self.counted = ""
+        self.gate: asyncio.Event | None = None
 
     def set_effort(self, effort: str) -> str:
         self.effort = effort
@@ -34,6 +36,8 @@ class FakeTalk:
 
     async def draft(self, focus: str) -> DraftView:
         self.calls.append(f"draft {focus}".strip())
+        if self.gate is not None:
+            await self.gate.wait()
         return DraftView(self.summary, "" if self.summary else "There is too little to be summarised.")
 
     async def compact(self, summary: str) -> str:

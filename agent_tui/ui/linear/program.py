@@ -207,7 +207,7 @@ class LinearProgram:
         shell = [task for task in self._shell if not task.done()]
         for task in shell:
             task.cancel()
-        if self.driver.busy:
+        if self.driver.busy or (self.driver.is_taken and not asked):
             self.lines.say("Stopping.")
             self.driver.stop()
         elif not asked and not shell:
@@ -261,6 +261,8 @@ class LinearProgram:
             plain = text[1:] if text.startswith("//") else text
             if self.driver.busy:
                 self.lines.say("Queued; it reaches the model at the next safe point.")
+            elif self.driver.is_taken:
+                self.lines.say("Queued; it is sent when the command is over.")
             self.speaker.typed(plain)
             self.driver.send(plain)
 
@@ -269,8 +271,8 @@ class LinearProgram:
             self.lines.say(self.registry.unknown(word))
         elif command.needs_args and not args:
             self.lines.say(f"Write /{command.name} {command.usage}.")
-        elif self.driver.busy and not command.while_busy:
-            self.lines.say("That waits for the end of the turn.")
+        elif self.driver.is_taken and not command.while_busy:
+            self.lines.say(f"That waits for the end of the {'turn' if self.driver.busy else 'command'}.")
             self.driver.after_turn(command, args)
         else:
             self.run_command(command, args)
@@ -289,7 +291,7 @@ class LinearProgram:
 
     # Work beside the reading of lines
 
-    def _work(self, job: Awaitable[None]) -> asyncio.Task[None]:
+    def _work(self, job: Awaitable[None], *, then: Callable[[], None] | None = None) -> asyncio.Task[None]:
         async def guarded() -> None:
             try:
                 await job
@@ -297,6 +299,9 @@ class LinearProgram:
                 self.lines.say(f"Error: {error}")
             except Exception as error:  # the core or a command failed: one line, not the program
                 self.report_bug(error)
+            finally:
+                if then is not None:
+                    then()
 
         assert self._group is not None  # lines are read only while the group is open
         task = self._group.create_task(guarded())
@@ -341,7 +346,11 @@ class LinearProgram:
 
     def run_command(self, command: Command, args: str) -> None:
         """Run a slash command."""
-        self._work(command.run(self.host, args))
+        if command.while_busy:
+            self._work(command.run(self.host, args))
+            return
+        self.driver.hold()
+        self._work(command.run(self.host, args), then=self.driver.release)
 
     def report_bug(self, error: Exception) -> None:
         """Write a traceback to the log and say one line."""

@@ -138,3 +138,41 @@ async def test_commands_wait_for_nothing_and_the_loop_goes_on_behind_them(worksp
         await here.until(lambda: len(backend.prompts) == 2)
 
         assert backend.calls == ["undo_compaction"]
+
+
+async def test_what_is_sent_while_a_summary_is_written_waits_in_its_order(workspace: Path) -> None:
+    backend = FakeBackend(workspace)
+    backend.talk.gate = asyncio.Event()
+    async with stage(workspace, backend=backend) as here:
+        await here.send("/compact")
+        await here.until(lambda: backend.calls == ["draft"])
+        await here.send("one")
+        await here.send("/clear")
+        await here.send("//two")
+        await here.send("/plan three")
+        waiting = [text for text, _ in here.app.driver.queued()]
+        assert waiting == ["one", "/clear", "/two", "/plan three"]
+        assert backend.kept_commands == ["one", "/clear", "//two", "/plan three"]
+        assert backend.prompts == []
+        assert here.app.driver.take_back(2) == "/two"
+
+        backend.talk.gate.set()
+        await choose(here, "use")
+        await here.until(lambda: backend.prompts == ["one", "three"])
+        await here.idle()
+        assert backend.calls == ["draft", "compact Goal: petals.", "new_session"]
+        assert not here.app.driver.is_taken
+
+
+async def test_escape_stops_a_summary_that_is_being_written(workspace: Path) -> None:
+    backend = FakeBackend(workspace)
+    backend.talk.gate = asyncio.Event()
+    backend.talk.summary = ""
+    async with stage(workspace, backend=backend) as here:
+        await here.send("/compact")
+        await here.until(lambda: backend.calls == ["draft"])
+        await here.press("escape")
+        await here.until(lambda: here.notices)
+
+        assert backend.calls == ["draft", "cancel_turn"]
+        assert not here.app.driver.is_taken
