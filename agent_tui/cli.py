@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agent_tui.run.in_browser import in_browser
@@ -11,7 +11,7 @@ from agent_tui.ui.instant import NO_SCREEN
 from agent_tui.ui.opening import asks_for_lines
 
 if TYPE_CHECKING:
-    from click import ClickException
+    from click import ClickException, Command
 
     from agent_tui.ui.instant import InstantPrompt
 
@@ -104,7 +104,7 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
     try:
         if name in COMMANDS:
             return run_subcommand(name, arguments[1:])
-        root = root_command(lambda options: _start(options, drawn))
+        root = root_command(lambda options: _start(options, drawn), _subcommands)
         done: object = root.main(arguments, prog_name="agent-tui", standalone_mode=False)
         return done if isinstance(done, int) else 0
     except click.exceptions.Exit as stop:
@@ -117,6 +117,12 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
         return _say(_refusal(error), USAGE_ERROR)
     except click.Abort:
         return INTERRUPTED
+
+
+def _subcommands() -> "Mapping[str, Command]":
+    from agent_tui.subcommands.completion import command_tree
+
+    return command_tree().commands
 
 
 def _refusal(error: "ClickException") -> str:

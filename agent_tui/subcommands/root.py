@@ -1,6 +1,6 @@
 """The flags of the program itself, as click reads them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
@@ -15,11 +15,11 @@ _HELP_CHARS = 200
 class _Root(click.Command):
     """The program's own command; its help ends with the subcommands, which are parsed elsewhere."""
 
+    subcommands: Callable[[], Mapping[str, click.Command]] = dict[str, click.Command]
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each subcommand with what it does."""
-        from agent_tui.subcommands.completion import command_tree  # it takes the flags from here
-
-        commands = sorted(command_tree().commands.items())
+        commands = sorted(self.subcommands().items())
         with formatter.section("Subcommands"):
             formatter.write_dl([(name, one.get_short_help_str(_HELP_CHARS)) for name, one in commands])
         formatter.write_paragraph()
@@ -33,8 +33,13 @@ def _themes(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[st
     return [name for name in known_words("ui.theme", user_paths()) or () if name.startswith(begun)]
 
 
-def root_command(start: Callable[[RunOptions], int]) -> click.Command:
-    """Build the command of the program itself, the screen or -p; `start` gets its options and gives the exit code."""
+def root_command(
+    start: Callable[[RunOptions], int], subcommands: Callable[[], Mapping[str, click.Command]] | None = None
+) -> click.Command:
+    """Build the command of the program itself, the screen or -p; `start` gets its options and gives the exit code.
+
+    `subcommands` gives what its help lists; they are many, so it is called for the help only.
+    """
 
     @click.command(cls=_Root, context_settings={"help_option_names": ["-h", "--help"]})
     @click.argument("prompt", required=False, default="")
@@ -269,4 +274,6 @@ def root_command(start: Callable[[RunOptions], int]) -> click.Command:
         """
         return start(RunOptions.from_flags(given))
 
+    if subcommands is not None:
+        root.subcommands = subcommands
     return root
