@@ -28,7 +28,7 @@ from agent_tui.toolkit.git_diff import Side, file_diff
 from agent_tui.toolkit.lines import split_lines
 from agent_tui.ui.changes import ChangeView, Comparison, Reverted, Scope
 
-NOTHING_KEPT = "Nothing of this session has changed a file yet."
+NOTHING_KEPT = "Nothing of this session has changed a file yet; /diff branch shows what differs from git."
 BY_HAND = "changed by hand since the agent's last round"
 DOUBTFUL = "changed by you or by a background job while the agent worked"
 NOT_THE_AGENT = "not changed by the agent alone"

@@ -124,7 +124,10 @@ class Ground:
 PROJECT_TOOLS = Path(".agent-tui") / "tools"
 
 
-_UNTRUSTED = "This project brings settings, tools or servers of its own. They do not count until you trust them: /trust shows them."
+_UNTRUSTED = (
+    "This project brings settings, tools or servers of its own. They do not count until you trust them: /trust shows "
+    "them, --trust accepts them for one run."
+)
 
 
 _UNTRUSTED_CHANGED = (

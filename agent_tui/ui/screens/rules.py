@@ -15,6 +15,7 @@ from agent_tui.ui.render.safe import clean_line, vis
 from agent_tui.ui.rulings import DecisionView, LastingScope, Rulings
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.frame import Frame
+from agent_tui.ui.screens.settings.pages import short
 from agent_tui.ui.widgets.rows import Rows
 
 _STYLES = {"allow": "$success", "deny": "$error", "ask": "$warning"}
@@ -136,7 +137,7 @@ def _row(rule: RuleView, width: int) -> Content:
     return spans(
         (f"{rule.decision:<6}", _STYLES.get(rule.decision, "")),
         clean_line(rule.text).ljust(width + 2),
-        (f"{rule.scope}  {clean_line(rule.where)}", "$muted"),
+        (f"{rule.scope}  {clean_line(short(rule.where))}", "$muted"),
     )
 
 

@@ -34,6 +34,17 @@ async def test_rows_that_come_while_it_is_open_are_appended_and_keep_what_was_de
         assert here.app.screen is not screen
 
 
+async def test_why_says_that_no_rule_answers_where_nothing_else_is_the_reason(workspace: Path) -> None:
+    async with stage(
+        workspace, backend=asking(workspace, bash_request("c1", reason="")), size=(100, 40)
+    ) as here:
+        await here.send("go")
+        await here.approval()
+
+        await here.press("?")
+        assert "no rule allows or denies it, so you are asked" in here.picture()
+
+
 async def test_why_shows_reason_and_arguments_and_escape_leaves_it_first(workspace: Path) -> None:
     request = bash_request("c1", "make deploy", reason="changes a remote", risk=Risk.HIGH)
     async with stage(workspace, backend=asking(workspace, request), size=(100, 40)) as here:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.ui.backend import RuleView
@@ -40,6 +41,15 @@ async def test_recent_decisions_stand_below_the_rules_newest_first(workspace: Pa
         assert picture.index("Decided lately") < picture.index("pytest -q") < picture.index("rm -rf [b]")
         assert "once, by deny Bash(rm *)" in picture
         assert "(once only)" in picture
+
+
+async def test_the_place_of_a_rule_is_written_with_the_home_folder_as_a_tilde(workspace: Path) -> None:
+    made = backend(workspace)
+    made.rule_views = [replace(GRANT, where=f"{Path.home()}/state/grants.jsonl:1")]
+    async with stage(workspace, backend=made) as here:
+        await opened(here)
+
+        assert "~/state/grants.jsonl:1" in here.picture()
 
 
 async def test_a_decision_is_promoted_by_the_key_of_its_scope(workspace: Path) -> None:

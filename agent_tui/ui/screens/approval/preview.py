@@ -176,6 +176,8 @@ def why(row: Row) -> list[Content]:
         lines.append(Content(clean(request.reason)))
     for permission in request.permissions:
         lines += _need(row, permission)
+        if not permission.reason and not row.is_settled:
+            lines.append(Content.styled("    no rule allows or denies it, so you are asked", "$muted"))
         lasting = (
             f"“always” would store {vis(permission.pattern)}"
             if permission.pattern
