@@ -1,5 +1,6 @@
 """The plans of the offline model: what to call next and what to say of the results that came back."""
 
+import fnmatch
 import re
 import shlex
 from collections.abc import Callable
@@ -143,6 +144,7 @@ _TEST_COMMANDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("go.mod",), "go test ./..."),
     (("package.json",), "npm test"),
     (("Makefile",), "make test"),
+    (("conftest.py", "test_*.py", "*_test.py"), "python3 -m pytest -q"),
 )
 
 
@@ -158,7 +160,9 @@ def run_tests(turn: Turn) -> Step:
     if not listing.ok:
         return Step(text=say.refused(listing, what="Listing the project"))
     names = entry_names(listing.output)
-    command = next((cmd for files, cmd in _TEST_COMMANDS if names.intersection(files)), "")
+    command = next(
+        (cmd for files, cmd in _TEST_COMMANDS if any(fnmatch.filter(names, one) for one in files)), ""
+    )
     if not command:
         return Step(text="I see no file here whose test command I know. Say `run COMMAND` with your own.")
     if len(turn.rounds) == 1:

@@ -206,10 +206,11 @@ async def test_an_empty_project_is_not_made_up() -> None:
     assert "found no README" in said(final)
 
 
-async def test_the_tests_of_a_project_are_found_by_its_files() -> None:
-    _, second, third = await converse(
-        "run the tests", [[(True, "tests/\npyproject.toml")], [(True, "3 passed")]]
-    )
+@pytest.mark.parametrize(
+    "listed", ["tests/\npyproject.toml", "shop.py\ntest_shop.py", "shop.py\nshop_test.py"]
+)
+async def test_the_tests_of_a_project_are_found_by_its_files(listed: str) -> None:
+    _, second, third = await converse("run the tests", [[(True, listed)], [(True, "3 passed")]])
 
     assert asked(second)[0][1]["command"] == "python3 -m pytest -q"
     assert "3 passed" in said(third)
