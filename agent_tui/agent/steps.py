@@ -79,7 +79,7 @@ class Steps:
         uses = uses_of(reply)
         said = any(isinstance(block, TextBlock) and block.text.strip() for block in reply.content)
         if not uses and not said and reply.stop_reason != "pause_turn":
-            return await self._end(turn, reply)
+            return await self._end_unsaid(turn, reply)
         await self._record(turn, reply)
         if uses and reply.stop_reason in ("max_tokens", "context_overflow", "refusal"):
             return await self._cut_calls(turn, uses, reply)
@@ -123,6 +123,15 @@ class Steps:
         if stop_reason != "max_tokens" and await self._kept_going(turn, reply):
             return None
         return "end_turn" if stop_reason in ("tool_use", "pause_turn", "other") else stop_reason
+
+    async def _end_unsaid(self, turn: Turn, reply: AssistantMessage) -> TurnStop | None:
+        """End the turn on a reply of nothing, which is told when nothing came before it either."""
+        stop = await self._end(turn, reply)
+        if stop == "end_turn" and not any(isinstance(one, AssistantMessage) for one in turn.messages):
+            await self.teller.notice(
+                turn, "The model answered nothing. Ask again, or ask another with /model."
+            )
+        return stop
 
     async def _kept_going(self, turn: Turn, reply: AssistantMessage) -> bool:
         """Let hooks say what is left to do; a turn is kept going a few times only."""

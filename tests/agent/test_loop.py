@@ -189,6 +189,18 @@ async def test_item_11_m16_an_empty_reply_is_not_recorded() -> None:
     assert len(agent.history) == 3
 
 
+async def test_a_turn_of_which_nothing_came_says_so_and_an_empty_end_of_work_does_not() -> None:
+    w = world(text(" "), calls(use("read")), text(""))
+    agent = w.agent()
+
+    await agent.run("hi")
+    told = [notice.text for notice in w.sink.of(Notice) if isinstance(notice, Notice)]
+    await agent.run("read it")
+
+    assert told == ["The model answered nothing. Ask again, or ask another with /model."]
+    assert len(w.sink.of(Notice)) == 1
+
+
 async def test_pr_12_a_cut_stream_keeps_what_was_shown_and_goes_on_without_repeating_it() -> None:
     words = "I will read the file and then I will change it."
     w = world(text(words).cut(StreamCut("gone"), after=1), text(words) + calls(use("read")), text("ok"))
