@@ -39,6 +39,16 @@ def test_every_pinned_package_takes_the_oldest_python_that_the_readme_promises()
     assert {name: asks for name, asks in installed.items() if not SpecifierSet(asks).contains("3.11.0")} == {}
 
 
+def test_nobody_is_told_to_install_by_a_name_that_is_not_ours() -> None:
+    """On PyPI `agent-tui` is a project of others."""
+    by_name = re.compile(r"\b(?:install|uvx|inject)\b(?: -\S+)* [\"']?agent-tui\b(?! with:)|agent-tui\[")
+    files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "agent_tui").rglob("*.py")]
+
+    told = {file.name: found[0] for file in files if (found := by_name.search(file.read_text()))}
+
+    assert told == {}
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return build(tmp_path_factory.mktemp("built"), "--no-isolation")

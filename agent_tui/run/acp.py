@@ -29,7 +29,8 @@ from agent_tui.toolkit.context import Ask, TodoItem
 from agent_tui.ui.backend import ModeName
 
 MISSING = (
-    "agent-tui acp needs the package agent-client-protocol; install it with: pip install 'agent-tui[acp]'"
+    "agent-tui acp needs the package agent-client-protocol; install it beside agent-tui with: "
+    "pip install 'agent-client-protocol>=0.12,<0.13'"
 )
 MODES: tuple[tuple[ModeName, str, str], ...] = (
     ("default", "Ask", "What only reads runs; changes and commands are asked for"),

@@ -21,7 +21,7 @@ def serve(flags: Sequence[str], *, port: int, workspace: Path, tell: Callable[[s
         if error.name is None or error.name.split(".")[0] not in ("textual_serve", "aiohttp"):
             raise
         raise UsageError(
-            "serve needs the package textual-serve; install it with: pip install 'agent-tui[serve]'"
+            "serve needs the package textual-serve; install it beside agent-tui with: pip install textual-serve"
         ) from error
     command = ["env", f"{IN_BROWSER}=1", "TERM=xterm-256color", sys.executable, "-m", "agent_tui", *flags]
 

@@ -45,7 +45,7 @@ def read_pdf(data: bytes, *, shown: str, offset: int, limit: int, limit_chars: i
         library = cast("_Library", import_module("pypdf"))  # 90 ms, and only for PDF files
     except ImportError as error:
         raise ToolError(
-            f"{shown} is a PDF; its text can be read once agent-tui[pdf] is installed, or with pdftotext."
+            f"{shown} is a PDF; its text can be read once the package pypdf is installed beside agent-tui, or with pdftotext."
         ) from error
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its warnings would be written over the screen
     try:

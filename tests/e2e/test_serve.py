@@ -173,7 +173,7 @@ def test_without_the_extra_serve_says_what_to_install(place: Place, tmp_path: Pa
 
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "pip install 'agent-tui[serve]'" in done.stderr
+    assert "pip install textual-serve" in done.stderr
 
 
 def test_the_agent_cannot_serve_the_program(place: Place) -> None:

@@ -70,5 +70,5 @@ def test_a_pdf_without_the_extra_names_it(files: FileWorld, monkeypatch: pytest.
 
     assert result.is_error
     assert result.output == (
-        "a.pdf is a PDF; its text can be read once agent-tui[pdf] is installed, or with pdftotext."
+        "a.pdf is a PDF; its text can be read once the package pypdf is installed beside agent-tui, or with pdftotext."
     )

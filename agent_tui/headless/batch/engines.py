@@ -84,7 +84,7 @@ class DaskEngine:
             import distributed  # the extra; seconds to import
         except ModuleNotFoundError as error:
             raise AgentTuiError(
-                "--engine dask needs the package distributed; install it with: pip install 'agent-tui[batch]'"
+                "--engine dask needs the package distributed; install it beside agent-tui with: pip install 'dask[distributed]'"
             ) from error
         with _interrupted_by_sigterm(), _dask_client(distributed, self._address, self._jobs) as client:
             futures: dict[Any, Order] = {}
@@ -122,7 +122,7 @@ class RayEngine:
             import ray  # pyright: ignore[reportMissingImports]  # an extra that is not installed everywhere
         except ModuleNotFoundError as error:
             raise AgentTuiError(
-                "--engine ray needs the package ray; install it with: pip install 'agent-tui[ray]'"
+                "--engine ray needs the package ray; install it beside agent-tui with: pip install ray"
             ) from error
         cluster: Any = ray
         _join_ray(cluster, self._address, self._jobs)

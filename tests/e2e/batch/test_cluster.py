@@ -142,9 +142,11 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "module", "extra"), [("dask", "distributed", "batch"), ("ray", "ray", "ray")]
+    ("engine", "module", "package"), [("dask", "distributed", "'dask[distributed]'"), ("ray", "ray", "ray")]
 )
-def test_a_missing_engine_says_how_to_install_it(place: Place, engine: str, module: str, extra: str) -> None:
+def test_a_missing_engine_says_how_to_install_it(
+    place: Place, engine: str, module: str, package: str
+) -> None:
     batch = Batch(place, create(1))
     code = f"import sys; sys.modules[{module!r}] = None; from agent_tui.cli import main; sys.exit(main(sys.argv[1:]))"
 
@@ -157,7 +159,7 @@ def test_a_missing_engine_says_how_to_install_it(place: Place, engine: str, modu
     )
 
     assert done.returncode == 1
-    assert done.stderr.endswith(f"install it with: pip install 'agent-tui[{extra}]'\n")
+    assert done.stderr.endswith(f"beside agent-tui with: pip install {package}\n")
 
 
 def test_ray_gives_the_same(place: Place) -> None:
