@@ -5,7 +5,8 @@ import os
 import re
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -190,6 +191,19 @@ def _plain_words(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno is not None and error.errno in errno.errorcode:
         return os.strerror(error.errno)
     return str(error) or type(error).__name__
+
+
+@contextmanager
+def expected(server: Server, what: str) -> Generator[None]:
+    """Turn an answer of another kind than `what` into an error: the SDKs do not check what they were given."""
+    try:
+        yield
+    except (AttributeError, TypeError, ValueError) as error:
+        if "authentication" in str(error):  # how one SDK says that there is no key
+            raise
+        raise BadResponse(
+            f"{server.place} did not answer with {what}. Check the base URL.", status=200
+        ) from error
 
 
 def web_page(server: Server, body: str, *, status: int = 200) -> ProviderError:

@@ -23,7 +23,7 @@ DEFAULT_BASE_URL = "https://api.anthropic.com"
 
 Platform = Literal["anthropic", "bedrock", "vertex"]
 
-_NOT_OFFERED = (404, 405, 501)
+_NOT_OFFERED = (200, 404, 405, 501)  # 200: something answered, but not with a count
 """What servers answer that speak the Messages protocol but do not count."""
 
 
@@ -103,7 +103,7 @@ class AnthropicProvider:
         client = await self._client.get()
         if self._platform != "anthropic":
             raise BadResponse("This platform does not list its models; name one with --model.")
-        with self._errors():
+        with self._errors(), failures.expected(self._server, "a list of models"):
             return [model.id async for model in client.models.list(limit=100)]
 
     async def count_tokens(self, request: ProviderRequest) -> int | None:
@@ -114,13 +114,13 @@ class AnthropicProvider:
         body = build_body(request, self._facts, provider=self.name, model=self.model)
         del body["max_tokens"]
         try:
-            with self._errors():
+            with self._errors(), failures.expected(self._server, "a number of tokens"):
                 counted = await client.messages.count_tokens(**cast("MessageCountTokensParams", body))
+                return int(counted.input_tokens)
         except BadResponse as error:
             if error.status in _NOT_OFFERED:
                 return None
             raise
-        return counted.input_tokens
 
     async def aclose(self) -> None:
         """Close connections."""

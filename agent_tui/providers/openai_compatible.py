@@ -110,7 +110,7 @@ class OpenAICompatibleProvider:
     async def models(self) -> Sequence[str]:
         """List the models the server offers. Raises ProviderError."""
         client = await self._client.get()
-        with self._errors():
+        with self._errors(), failures.expected(self._server, "a list of models"):
             return [model.id async for model in client.models.list()]
 
     async def aclose(self) -> None:

@@ -29,6 +29,7 @@ from tests.support.fake_servers import (
     json_answer,
     message,
     message_events,
+    page,
     sse,
     status,
 )
@@ -335,6 +336,19 @@ async def test_counting_and_listing_fail_with_one_sentence() -> None:
         for ask in (provider.models(), provider.count_tokens(request(user("go")))):
             with pytest.raises(AuthError, match="did not accept the key"):
                 await ask
+        await provider.aclose()
+
+
+@pytest.mark.parametrize(
+    "answer", [page("<title>hi</title>", code=200), json_answer({"data": 3}), json_answer([])]
+)
+async def test_an_answer_of_another_kind_is_no_list_of_models_and_counts_nothing(answer: Answer) -> None:
+    async with MessagesServer() as server:
+        server._answer = lambda _: answer
+        provider = provider_at(server)
+        with pytest.raises(BadResponse, match=r"did not answer with a list of models\. Check the base URL"):
+            await provider.models()
+        assert await provider.count_tokens(request(user("go"))) is None
         await provider.aclose()
 
 

@@ -165,6 +165,17 @@ async def test_models_of_a_server_are_listed_without_naming_one() -> None:
         assert await list_models(ProviderSpec(provider="offline"), environ={}) == ["offline"]
 
 
+class Pages(ChatServer):
+    def _answer(self, request: Recorded) -> Answer:
+        return Answer(chunks=(b"<title>welcome</title>",), headers={"content-type": "text/html"})
+
+
+async def test_a_web_page_in_the_place_of_a_list_is_one_sentence() -> None:
+    async with Pages() as server:
+        with pytest.raises(BadResponse, match="did not answer with a list of models"):
+            await list_models(ProviderSpec(base_url=server.url), environ={})
+
+
 class Listless(ChatServer):
     def _answer(self, request: Recorded) -> Answer:
         return json_answer({"error": {"message": "no such page"}}, code=404)
