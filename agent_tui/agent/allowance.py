@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from agent_tui.agent.limits import Limits, Spending, total_tokens
 from agent_tui.agent.teller import Teller
@@ -58,7 +59,7 @@ class Allowance:
         if self.ask is None:
             await self.teller.notice(turn, why)
             return False
-        return await turn.switch.run(self.ask(f"{why} Go on?"))
+        return await turn.switch.run(partial(self.ask, f"{why} Go on?"))
 
     async def _money_reached(self, turn: Turn, info: ModelInfo) -> TurnStop | None:
         spent, step, budget = self.spending.usd, self.limits.max_budget_usd, self.spending.budget_usd

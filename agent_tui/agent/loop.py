@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from agent_tui.agent.allowance import Allowance, AskContinue
 from agent_tui.agent.attaching import Attach, nothing_attached
@@ -352,7 +353,7 @@ class Agent:
         try:
             try:
                 if self._late is not None:
-                    await turn.switch.run(self._late.get_ready())
+                    await turn.switch.run(self._late.get_ready)
                 stop = await begin(turn) or await self._drive(turn)
                 return await self._finish(turn, stop)
             except TurnStopped:
@@ -372,7 +373,7 @@ class Agent:
         own_words: str | None,
     ) -> None:
         text = _sendable(prompt)
-        said = await turn.switch.run(self._hooks.prompt(text))
+        said = await turn.switch.run(partial(self._hooks.prompt, text))
         if said.block:
             raise AgentTuiError(f"The prompt was not sent, blocked by a hook: {said.block}")
         uses = self._teller.conversation.open_uses()

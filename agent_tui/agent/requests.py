@@ -98,7 +98,7 @@ class Requests:
 
         A hook may stop it, except where the server refuses the conversation as it is.
         """
-        said = await turn.switch.run(self.hooks.compacting(by_hand=by_hand))
+        said = await turn.switch.run(partial(self.hooks.compacting, by_hand=by_hand))
         if said.block and not overflowed:
             return await self._not_compacted(turn, said.block, by_hand=by_hand)
         focus = "; ".join(filter(None, [focus, said.focus]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, Protocol
 
 from agent_tui.agent.allowance import Allowance
@@ -138,7 +139,7 @@ class Steps:
         if turn.go_ons >= MAX_GO_ONS:
             return False
         text = "".join(block.text for block in reply.content if isinstance(block, TextBlock))
-        left = await turn.switch.run(self.hooks.stopping(text, times=turn.go_ons))
+        left = await turn.switch.run(partial(self.hooks.stopping, text, times=turn.go_ons))
         if not left:
             return False
         turn.go_ons += 1

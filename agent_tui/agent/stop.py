@@ -1,7 +1,7 @@
 """Stops the part of a turn that may be dropped, from outside its task and without cancelling it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
@@ -49,9 +49,9 @@ class StopSwitch:
         finally:
             self._scope = None
 
-    async def run(self, work: Awaitable[T]) -> T:
-        """Await `work` as one droppable stretch. Raises TurnStopped when it was dropped."""
+    async def run(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do `work` as one droppable stretch, or not begin it. Raises TurnStopped when it was dropped."""
         results: list[T] = []
         async with self.droppable():
-            results.append(await work)
+            results.append(await work())
         return results[0]

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ class LinearHost(PlainParts):
         driver: TurnDriver,
         backend: Callable[[], Backend],
         leave: Callable[[], None],
-        work: Callable[[Awaitable[None]], object],
+        work: Callable[[Callable[[], Awaitable[None]]], object],
     ) -> None:
         super().__init__(lines, driver)
         self._lines, self._speaker, self._registry = lines, speaker, registry
@@ -173,9 +174,9 @@ class LinearHost(PlainParts):
     def perform(self, action: str) -> None:
         match action:
             case "models":
-                self._work(self._pick_model())
+                self._work(self._pick_model)
             case "sessions":
-                self._work(self._pick_session())
+                self._work(self._pick_session)
             case "cycle_mode":
                 mode = self.backend.status().mode
                 self.switch_mode(next_mode(Mode(mode)).value)
@@ -274,7 +275,7 @@ class LinearHost(PlainParts):
         self._lines.say("\n".join([*_KEYS, *(rows or [f"No command is about {topic!r}."])]))
 
     def search(self, text: str) -> None:
-        self._work(self._find(text))
+        self._work(partial(self._find, text))
 
     async def _find(self, text: str) -> None:
         """Read out every entry of the session that holds `text`."""

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -139,7 +140,7 @@ class LinearProgram:
         await self.host.show_session()
         status = backend.status()
         self.lines.say(f"Model {status.provider}:{status.model}, mode {status.mode}.")
-        self._work(self._ready())
+        self._work(self._ready)
 
     def _give_up(self) -> None:
         if self._early:
@@ -280,7 +281,7 @@ class LinearProgram:
     def _run_shell(self, text: str) -> None:
         command = text.lstrip("!").strip()
         if command:
-            run = self.backend.house.run_shell(command, private=text.startswith("!!"))
+            run = partial(self.backend.house.run_shell, command, private=text.startswith("!!"))
             self._shell = [*(task for task in self._shell if not task.done()), self._work(run)]
 
     def _prompt(self) -> None:
@@ -291,10 +292,12 @@ class LinearProgram:
 
     # Work beside the reading of lines
 
-    def _work(self, job: Awaitable[None], *, then: Callable[[], None] | None = None) -> asyncio.Task[None]:
+    def _work(
+        self, job: Callable[[], Awaitable[None]], *, then: Callable[[], None] | None = None
+    ) -> asyncio.Task[None]:
         async def guarded() -> None:
             try:
-                await job
+                await job()
             except AgentTuiError as error:
                 self.lines.say(f"Error: {error}")
             except Exception as error:  # the core or a command failed: one line, not the program
@@ -325,7 +328,7 @@ class LinearProgram:
 
     def run_turn_in_worker(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run a turn beside the reading of lines."""
-        self._work(work())
+        self._work(work)
 
     def notice(self, level: Level, text: str) -> None:
         """Say a sentence."""
@@ -347,10 +350,10 @@ class LinearProgram:
     def run_command(self, command: Command, args: str) -> None:
         """Run a slash command."""
         if command.while_busy:
-            self._work(command.run(self.host, args))
+            self._work(partial(command.run, self.host, args))
             return
         self.driver.hold()
-        self._work(command.run(self.host, args), then=self.driver.release)
+        self._work(partial(command.run, self.host, args), then=self.driver.release)
 
     def report_bug(self, error: Exception) -> None:
         """Write a traceback to the log and say one line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from textual import events
 from textual.app import ComposeResult
@@ -93,11 +94,11 @@ class SettingsScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Read the files."""
         self._field.focus()
-        self._in_worker(self._look())
+        self._in_worker(self._look)
 
-    def _in_worker(self, work: Awaitable[None]) -> None:
+    def _in_worker(self, work: Callable[[], Awaitable[None]]) -> None:
         async def run() -> None:
-            await work
+            await work()
 
         self.run_worker(run, group="settings", exit_on_error=True)
 
@@ -203,7 +204,7 @@ class SettingsScreen(Dialog[None]):
 
         def answered(text: str | None) -> None:
             if text is not None:
-                self._in_worker(self._write(setting.key, text, scope))
+                self._in_worker(partial(self._write, setting.key, text, scope))
 
         if words:
             choices = [Choice(word, word or "(empty)", current=word == value) for word in words]
@@ -229,7 +230,7 @@ class SettingsScreen(Dialog[None]):
         elif setting.at(scope) is None:
             self._say(f"{setting.key} does not stand in this file.")
         else:
-            self._in_worker(self._unset(setting.key, scope))
+            self._in_worker(partial(self._unset, setting.key, scope))
 
     async def _unset(self, key: str, scope: SettingScope) -> None:
         try:
