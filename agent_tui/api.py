@@ -251,7 +251,7 @@ class Agent:
     @property
     def usage(self) -> TokenUsage:
         """Tokens of all requests of this object."""
-        return self._opened.agent.usage
+        return self._opened.agent.spending.usage
 
     @property
     def tools(self) -> Sequence[str]:

@@ -80,8 +80,10 @@ class Agent:
         cut_wait_s: float = 1.0,
         parent: "Agent | None" = None,
         late: CompositeSource | None = None,
+        spent_before: Spending | None = None,
     ) -> None:
         self.session_id = session_id
+        self._spent_before = spent_before or Spending()
         self._late = late
         self.last_error: AgentTuiError | OSError | None = None
         self._environment = environment
@@ -188,13 +190,14 @@ class Agent:
 
     @property
     def usage(self) -> TokenUsage:
-        """Tokens of all requests so far."""
-        return self._allowance.spending.usage
+        """Tokens of all requests of the session so far, those of earlier runs included: the caps count this run's."""
+        return self._spent_before.usage + self._allowance.spending.usage
 
     @property
     def cost_usd(self) -> float | None:
-        """Price of all requests so far in USD, None when a price is not known."""
-        return self._allowance.spending.usd
+        """Price of all requests of the session so far in USD, None when a price is not known."""
+        before, since = self._spent_before.usd, self._allowance.spending.usd
+        return None if before is None or since is None else before + since
 
     @property
     def context_tokens(self) -> int:

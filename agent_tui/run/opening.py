@@ -38,6 +38,7 @@ from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.providers.base import Provider
 from agent_tui.providers.retry import RetryingProvider
+from agent_tui.run.earlier_spending import EarlierSpending
 from agent_tui.run.ground import Ground
 from agent_tui.sessions.restored import Restored, explain
 from agent_tui.sessions.store import Session
@@ -75,7 +76,8 @@ class SessionBuilder:
         """Build everything that belongs to `record`."""
         ground, desk = self._ground, self._desk
         jobs = SessionJobs()
-        restored = await asyncio.to_thread(lambda: record.restored(keep_pending=True))
+        earlier = EarlierSpending(ground.settings.model.facts)
+        restored = await asyncio.to_thread(lambda: record.restored(keep_pending=True, replied=earlier.add))
         unsent = await asyncio.to_thread(record.unsent)
         record.notices += explain(restored)
         if restored.messages:  # what the next request holds is shown, and the tools are part of it
@@ -148,6 +150,7 @@ class SessionBuilder:
             queue=MessageQueue(keep=record.keep_unsent, found=unsent),
             session_id=record.id,
             late=ground.tools,
+            spent_before=earlier.spending,
             reminders=lambda: [*plan(), *told.take()],
             attach=Attachments(
                 ground.tools,

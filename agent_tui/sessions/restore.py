@@ -1,11 +1,12 @@
 """Gives a stored conversation back to the model, with an answer for every call whatever the program died of."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from pydantic import ValidationError
 
 from agent_tui.protocol.call_names import plain_name, plain_title
 from agent_tui.protocol.messages import (
+    AssistantMessage,
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
@@ -47,14 +48,20 @@ def typed(path: Iterable[RawRecord], blobs: Blobs) -> Iterator[SessionRecord | N
             yield None
 
 
-def restore(path: Iterable[RawRecord], blobs: Blobs, *, keep_pending: bool = False) -> Restored:
+def restore(
+    path: Iterable[RawRecord],
+    blobs: Blobs,
+    *,
+    keep_pending: bool = False,
+    replied: Callable[[AssistantMessage], None] | None = None,
+) -> Restored:
     """Give the conversation of the entries of `path`, oldest first.
 
     Calls without a result are answered as interrupted; with `keep_pending` the calls of a last reply that waits for
     approvals stay open, so that the turn can be driven again. Of a `path` that is made as it goes, only what counts in
-    the end is held: a compaction lets go of the messages before it.
+    the end is held: a compaction lets go of the messages before it. `replied` is told every reply, also those.
     """
-    building = _Building(Restored())
+    building = _Building(Restored(), replied)
     with no_collection():  # halves the time for 10,000 blocks
         for record in typed(path, blobs):
             building.add(record)
@@ -64,8 +71,9 @@ def restore(path: Iterable[RawRecord], blobs: Blobs, *, keep_pending: bool = Fal
 class _Building:
     """Collects the conversation record by record."""
 
-    def __init__(self, restored: Restored) -> None:
+    def __init__(self, restored: Restored, replied: Callable[[AssistantMessage], None] | None) -> None:
         self._restored = restored
+        self._replied = replied
         self._open: dict[str, ToolUseBlock] = {}
         self._outcomes: dict[str, ToolCallOutcome] = {}
         self._requests: dict[str, PermissionRequest] = {}
@@ -85,6 +93,8 @@ class _Building:
                 self._answer_open()
                 restored.messages.append(record.message)
                 restored.usage = restored.usage + record.message.usage
+                if self._replied is not None:
+                    self._replied(record.message)
                 self._open = {
                     block.id: block for block in record.message.content if isinstance(block, ToolUseBlock)
                 }

@@ -339,8 +339,10 @@ class Session:
         """Give the places of the texts that stand in the file from `offset` on; {} when there is no file."""
         return SessionTexts(self._file.path, self._blobs).since(offset) if self._file else {}
 
-    def restored(self, *, keep_pending: bool = False) -> "Restored":
-        """Give the conversation of the active path, its todo list, summaries and open approvals."""
+    def restored(
+        self, *, keep_pending: bool = False, replied: "Callable[[AssistantMessage], None] | None" = None
+    ) -> "Restored":
+        """Give the conversation of the active path, its todo list, summaries and open approvals; tell each reply."""
         outline = self.outline()
         path = outline.path()
         if not path:
@@ -349,7 +351,7 @@ class Session:
             return Restored()
         from agent_tui.sessions.restore import restore  # with the types of all records, 4 ms of CPU more
 
-        return restore(outline.records(path), self._blobs, keep_pending=keep_pending)
+        return restore(outline.records(path), self._blobs, keep_pending=keep_pending, replied=replied)
 
     def messages_at(self, entry_id: str) -> "list[UserMessage | AssistantMessage]":
         """Give the conversation as it was when `entry_id` ("" is before the first) was the active entry."""
