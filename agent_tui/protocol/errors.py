@@ -41,6 +41,15 @@ class SessionInUseError(SessionError):
     """Another program holds the session; exit code 75."""
 
 
+class SessionNameError(SessionError):
+    """A name or an id cannot be used for a session: the sentence begins with it. `path` is the folder of all sessions."""
+
+    def __init__(self, message: str, *, path: Path) -> None:
+        AgentTuiError.__init__(self, message)  # without the place in front: it is no file that is wrong
+        self.path = path
+        self.line = 0
+
+
 class SandboxError(AgentTuiError):
     """A sandbox that was asked for cannot be set up."""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from agent_tui.protocol.errors import SessionError
+from agent_tui.protocol.errors import SessionNameError
 from agent_tui.protocol.permissions import PermissionRequest
 from agent_tui.sessions.approvals import ApprovalKey, RecordedApprover, SignedResponse
 from agent_tui.sessions.frames import RawRecord, active_path, text_of
@@ -78,7 +78,11 @@ def find_waiting(store: SessionStore, name: str) -> Waiting:
         if item.request.call_id.startswith(name) or item.request.request_id.startswith(name)
     ]
     if len(found) != 1:
-        raise SessionError(f"{len(found) or 'No'} waiting approvals are called {name!r}.", path=store.root)
+        raise SessionNameError(
+            f"{len(found) or 'No'} waiting approvals are called {name!r}. Looked in {store.root}; "
+            "'agent-tui approvals list' lists what waits.",
+            path=store.root,
+        )
     return found[0]
 
 

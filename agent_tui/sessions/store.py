@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui import __version__
-from agent_tui.protocol.errors import SessionError
+from agent_tui.protocol.errors import SessionError, SessionNameError
+from agent_tui.protocol.near_names import slips
 from agent_tui.sessions.blobs import Blobs, write_all
 from agent_tui.sessions.frames import (
     FORMAT_VERSION,
@@ -81,11 +82,11 @@ class SessionStore:
         """Begin a session; its file appears with the first record. Raises SessionError for an id that is in use."""
         chosen = session_id or new_session_id()
         if not _ID.fullmatch(chosen):
-            raise SessionError(
+            raise SessionNameError(
                 f"{chosen!r} cannot be a session id; use letters, digits, - and _", path=self.root
             )
         if session_id and self._find_file(session_id) is not None:
-            raise SessionError(
+            raise SessionNameError(
                 f"There is a session {session_id!r} already; resume it instead.", path=self.root
             )
         session = self._session(
@@ -205,11 +206,12 @@ class SessionStore:
         for info in infos:
             if info.name and info.name.casefold() == text.casefold():
                 return info.session_id
-        close = [
-            f"{info.session_id} ({info.title})" for info in infos if text.casefold() in info.title.casefold()
-        ]
-        hint = f" Did you mean: {'; '.join(dict.fromkeys(close[:5]))}?" if close else ""
-        raise SessionError(f"No session is called {text!r}.{hint}", path=self.root)
+        hint = f" Did you mean: {'; '.join(close)}?" if (close := _meant(text, infos)) else ""
+        raise SessionNameError(f"No session is called {text!r}.{hint} {self._looked}", path=self.root)
+
+    @property
+    def _looked(self) -> str:
+        return f"Looked in {self.root}; 'agent-tui sessions list --all' lists what is there."
 
     def paths(self) -> Iterator[Path]:
         """List the files of all sessions."""
@@ -220,7 +222,7 @@ class SessionStore:
         """Give the file of a session. Raises SessionError when there is none."""
         path = self._find_file(session_id)
         if path is None:
-            raise SessionError(f"There is no session {session_id!r}.", path=self.root)
+            raise SessionNameError(f"There is no session {session_id!r}. {self._looked}", path=self.root)
         return path
 
     def write_whole(
@@ -328,6 +330,16 @@ class SessionStore:
             raise SessionError(f"cannot be read: {error.strerror or error}", path=path) from error
         _refuse_newer(outline.facts, path)
         return outline
+
+
+def _meant(text: str, infos: Sequence[SessionInfo]) -> list[str]:
+    """Give the sessions whose title holds `text`, else those whose title or id it is a slip for; at most five."""
+    wanted = text.casefold()
+    close = [info for info in infos if wanted in info.title.casefold()]
+    if not close:
+        near = slips(text, [word for info in infos for word in (info.title, info.session_id)])
+        close = [info for info in infos if info.title in near or info.session_id in near]
+    return list(dict.fromkeys(f"{info.session_id} ({info.title})" for info in close))[:5]
 
 
 def _refuse_newer(records: Sequence[RawRecord], path: Path) -> None:

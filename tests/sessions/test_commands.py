@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.protocol.errors import SessionNameError
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.sessions.commands import main
+from agent_tui.sessions.deferred import find_waiting
 from agent_tui.sessions.export import to_html, to_markdown
 from agent_tui.sessions.index import NAME, SessionIndex
 from agent_tui.sessions.info import SessionInfo
@@ -251,6 +253,37 @@ def test_rename_and_delete(store, workspace, run, capsys) -> None:
     assert run("delete", "big fix", "--yes") == (0, "Removed 'Big fix'.")
     assert run("show", session_id)[0] == 1
     assert "No session is called" in capsys.readouterr().err
+
+
+def test_a_name_that_no_session_has_is_said_first_then_what_may_be_meant_and_where_was_looked(
+    store, workspace, run, capsys
+) -> None:
+    session_id = made(store, workspace, "fix it")
+    run("rename", session_id, "petals")
+
+    code, _ = run("show", "pettals")
+
+    said = capsys.readouterr().err.removeprefix("agent-tui: ")
+    assert code == 1
+    assert said.startswith(f"No session is called 'pettals'. Did you mean: {session_id} (petals)? Looked in ")
+    assert str(store.root) in said
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda store, workspace: store.find("petals", workspace),
+        lambda store, workspace: store.open("petals"),
+        lambda store, workspace: find_waiting(store, "petals"),
+        lambda store, workspace: store.create(workspace, session_id="a/b"),
+    ],
+)
+def test_a_refused_name_never_begins_with_a_folder(store, workspace, refused) -> None:
+    with pytest.raises(SessionNameError) as caught:
+        refused(store, workspace)
+
+    assert not str(caught.value).startswith(str(store.root))
+    assert caught.value.path == store.root
 
 
 def test_a_session_in_use_is_not_deleted(store, workspace, run) -> None:

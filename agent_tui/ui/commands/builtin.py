@@ -82,11 +82,14 @@ async def _resume(host: CommandHost, args: str) -> None:
     if not args:
         host.perform("sessions")
         return
-    for session in await host.backend.sessions():
+    sessions = await host.backend.sessions()
+    for session in sessions:
         if session.session_id.startswith(args) or session.name.lower() == args.lower():
             await host.open_session(session.session_id)
             return
-    host.notice("warning", f"There is no session {args!r}. /sessions lists them.")
+    names = [name for session in sessions for name in (session.name, session.session_id) if name]
+    meant = did_you_mean(args, names, otherwise=".")
+    host.notice("warning", f"There is no session {args!r}{meant} /sessions lists them.")
 
 
 async def _rename(host: CommandHost, args: str) -> None:
