@@ -111,18 +111,13 @@ def _added(
     replay: Replay, record: RawRecord, texts: SessionTexts, span: tuple[int, int, int]
 ) -> Iterator[tuple[int, ReplayBlock, StoredText]]:
     """Add a record and give those of its blocks whose text is worth leaving on disk: index, block, place."""
-    before = len(replay.blocks)
-    replay.add(record)
+    places = replay.add(record)
     if record.get("type") not in _ONE_RECORD:
         return
-    part = 0
-    for at in range(before, len(replay.blocks)):
+    for part, at in enumerate(places):
         block = replay.blocks[at]
-        if not block.record_id:  # a call that was cut off before this record
-            continue
         if len(block.text) >= LEAST_CHARS:
             yield at, block, texts.place(block, part, span)
-        part += 1
 
 
 def _read_at(path: Path, offset: int, size_bytes: int) -> bytes:

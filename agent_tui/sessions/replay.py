@@ -7,6 +7,7 @@ from typing import cast
 from agent_tui.protocol.call_names import plain_name, plain_title
 from agent_tui.protocol.replay import ReplayBlock, ToolState
 from agent_tui.sessions.blobs import Blobs
+from agent_tui.sessions.decided import decided
 from agent_tui.sessions.encoding import Filler, as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
 
@@ -44,17 +45,26 @@ def blocks_of(path: Iterable[RawRecord], blobs: Blobs) -> list[ReplayBlock]:
 
 
 class Replay:
-    """Collects blocks; calls of a round that has no outcome (a crash) are shown as cut off."""
+    """Collects blocks. The calls of a round stand in the order of the request, as they were shown when it began; one that
+    has no outcome (a crash) is shown as cut off.
+    """
 
     def __init__(self, blobs: Blobs) -> None:
         self.blocks: list[ReplayBlock] = []
         self._filler = Filler(blobs)
         self._open_calls: dict[str, str] = {}
+        self._places: dict[str, int] = {}
         self._arguments: dict[str, str] = {}
-        self._asked: dict[str, tuple[str, str]] = {}
+        self._asked: dict[str, RawRecord] = {}
 
-    def add(self, record: RawRecord) -> None:
-        """Add the blocks of one entry, whose large texts are put back."""
+    def add(self, record: RawRecord) -> Sequence[int]:
+        """Add the blocks of one entry, whose large texts are put back; give where those stand that it tells whole."""
+        before = len(self.blocks)
+        answered = self._add(record)
+        return [answered] if answered is not None else range(before, len(self.blocks))
+
+    def _add(self, record: RawRecord) -> int | None:
+        """Add the blocks of one entry; give the place of an outcome."""
         if "blobs" in record and record.get("type") in ("user", "assistant", "compacted"):
             self._filler.load_blobs(record)
         record_id = text_of(record, "id")
@@ -69,12 +79,9 @@ class Replay:
                 self.close()
                 self._add_reply(as_object(record.get("message")), record_id)
             case "round":
-                self._open_calls = {
-                    text_of(call, "call_id"): text_of(call, "name")
-                    for call in as_objects(record.get("calls"))
-                }
+                self._begin(as_objects(record.get("calls")))
             case "outcome":
-                self._add_outcome(as_object(record.get("outcome")), record_id)
+                return self._add_outcome(as_object(record.get("outcome")), record_id)
             case "shell_line":
                 self.blocks.append(tool_block(as_object(record.get("outcome")), record_id))
             case "results":
@@ -85,8 +92,7 @@ class Replay:
                 self.blocks.append(ReplayBlock("notice", f"Compacted. {text}", record_id=record_id))
             case "approval_request":
                 for request in as_objects(record.get("requests")):
-                    name = text_of(request, "display_name") or text_of(request, "tool")
-                    self._asked[text_of(request, "call_id")] = name, text_of(request, "title")
+                    self._asked[text_of(request, "call_id")] = request
             case "approval_response":
                 self._add_decision(as_objects(record.get("verdicts")), record_id)
             case "turn_end":
@@ -96,16 +102,26 @@ class Replay:
                     self.blocks.append(ReplayBlock("notice", said, record_id=record_id))
             case _:
                 pass
+        return None
 
     def close(self) -> None:
         """Show calls that never got an answer."""
         for call_id, tool in self._open_calls.items():
-            self.blocks.append(self._interrupted(call_id, tool))
+            self.blocks[self._places[call_id]] = self._interrupted(call_id, tool)
         self._open_calls = {}
 
+    def _begin(self, calls: Sequence[RawRecord]) -> None:
+        """Keep a place for each call of a round; a call that waited for its answer has one already."""
+        self._open_calls = {text_of(call, "call_id"): text_of(call, "name") for call in calls}
+        for call_id, tool in self._open_calls.items():
+            if call_id not in self._places:
+                self._places[call_id] = len(self.blocks)
+                self.blocks.append(ReplayBlock("tool", "", call_id, tool))
+
     def _interrupted(self, call_id: str, tool: str) -> ReplayBlock:
-        arguments = self._arguments.get(call_id, "")
-        name, title = self._asked.get(call_id) or (plain_name(tool), plain_title(arguments))
+        arguments, asked = self._arguments.get(call_id, ""), self._asked.get(call_id, {})
+        name = text_of(asked, "display_name") or text_of(asked, "tool") or plain_name(tool)
+        title = text_of(asked, "title") if asked else plain_title(arguments)
         text = f"{INTERRUPTED}\n\n{_readable(arguments)}" if arguments else INTERRUPTED
         return ReplayBlock(
             "tool",
@@ -119,7 +135,7 @@ class Replay:
         )
 
     def _add_reply(self, message: RawRecord, record_id: str) -> None:
-        self._arguments = {}
+        self._arguments, self._places, self._asked = {}, {}, {}
         for block in as_objects(message.get("content")):
             kind = block.get("type")
             text = text_of(block, "text")
@@ -136,27 +152,19 @@ class Replay:
             if block.get("type") == "text" and not text.startswith(NOTE_MARKS):
                 self.blocks.append(ReplayBlock("user", text, record_id=record_id))
 
-    def _add_outcome(self, outcome: RawRecord, record_id: str) -> None:
+    def _add_outcome(self, outcome: RawRecord, record_id: str) -> int:
         call_id = text_of(outcome, "tool_use_id")
         self._open_calls.pop(call_id, None)
-        self.blocks.append(tool_block(outcome, record_id))
+        at = self._places.get(call_id, len(self.blocks))
+        self.blocks[at : at + 1] = [tool_block(outcome, record_id)]
+        return at
 
     def _add_decision(self, verdicts: Sequence[RawRecord], record_id: str) -> None:
-        said: list[str] = []
         for verdict in verdicts:
-            decisions = as_objects(verdict.get("permissions"))
-            if verdict.get("deferred"):
-                word = "waits for an answer"
-            elif decisions and all(decision.get("decision") == "allow" for decision in decisions):
-                lasting = {text_of(decision, "scope") for decision in decisions} - {"once", ""}
-                word = f"allowed ({', '.join(sorted(lasting)) or 'once'})"
-            else:
-                word = "denied"
-            feedback = text_of(verdict, "feedback")
-            name, _ = self._asked.get(text_of(verdict, "call_id"), ("a call", ""))
-            said.append(f"{name}: {word}" + (f" - {feedback}" if feedback else ""))
-        if said:
-            self.blocks.append(ReplayBlock("decision", "\n".join(said), record_id=record_id))
+            call_id = text_of(verdict, "call_id")
+            if asked := self._asked.get(call_id):
+                text = decided(asked, verdict)
+                self.blocks.append(ReplayBlock("decision", text, call_id, record_id=record_id))
 
 
 def tool_block(outcome: RawRecord, record_id: str, *, whole: bool = False) -> ReplayBlock:

@@ -398,7 +398,32 @@ async def test_a69_what_was_allowed_for_a_session_is_not_restored(
     restored = session.restored()
 
     assert "allow" not in str(restored)
-    assert [b.text for b in session.replay() if b.kind == "decision"] == ["read: allowed (session)"]
+    assert [b.text for b in session.replay() if b.kind == "decision"] == ["allowed for this session: read"]
+    session.close()
+
+
+async def test_calls_are_shown_again_in_the_order_of_their_request_wherever_their_texts_lie(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    ids = ["c1", "c2", "c3"]
+    outcomes = {one: outcome(one, f"{one} " * 200) for one in ids}
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(asks(*ids), turn_id="t")
+    await session.round_started([outcomes[one].call for one in ids], turn_id="t")
+    await session.outcome(outcomes["c3"], turn_id="t")
+    await session.turn_finished(turn_id="t", stop_reason="pending_approvals")
+    half = [(b.call_id, b.state) for b in session.replay() if b.kind == "tool"]
+    await session.outcome(outcomes["c2"], turn_id="t")
+    await session.outcome(outcomes["c1"], turn_id="t")
+
+    again = [b for b in session.paged_replay(kept=0) if b.kind == "tool"]
+
+    assert half == [("c1", "interrupted"), ("c2", "interrupted"), ("c3", "done")]
+    assert [(b.call_id, b.state, b.whole_text()) for b in again] == [
+        (one, "done", outcomes[one].display.content) for one in ids
+    ]
+    assert all(b.stored for b in again)
     session.close()
 
 
