@@ -10,7 +10,7 @@ from typing import Protocol
 from agent_tui.agent.branch_base import branch_base
 from agent_tui.agent.checkpoints import Checkpoints, Content, FileChange, PutBack
 from agent_tui.agent.environment import Surroundings
-from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.sessions.frames import RawRecord
 from agent_tui.sessions.store import Session
 from agent_tui.sessions.tree import (
@@ -282,7 +282,7 @@ def _tree(records: Sequence[RawRecord], scope: Scope) -> str:
         tree = files_before(records, last.entry_id) if last else None
         tree = tree or last_files(records)
     if not tree:
-        raise AgentTuiError(NOTHING_KEPT)
+        raise NothingThereError(NOTHING_KEPT)
     return tree
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.agent.rewind import Rewind, Rewound
 from agent_tui.conversation.picture import png_of
-from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.sessions.frames import RawRecord, dumps, text_of
 from agent_tui.sessions.info import info_of
@@ -101,7 +101,7 @@ class SessionPast:
         outline = await asyncio.to_thread(record.outline)
         path = outline.path(point.before if point else None)
         if not path:
-            raise AgentTuiError("There is nothing to copy yet.")
+            raise NothingThereError("There is nothing to copy yet.")
         name = f"{record.name} (copy)" if record.name else ""
         try:
             return await asyncio.to_thread(
@@ -194,7 +194,7 @@ class SessionPast:
     def _export(self, record: Session, kind: str, target: Path, overwrite: bool) -> None:
         outline = record.outline()
         if outline.is_empty:
-            raise AgentTuiError("This session holds nothing to write yet.")
+            raise NothingThereError("This session holds nothing to write yet.")
         info = info_of(outline, Path(f"{record.id}.jsonl"), changed_at=time.time())
         if kind == "json":
             text = "".join(f"{dumps(entry)}\n" for entry in record.whole_records())

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from agent_tui.agent.compactor import Part
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.notes import CLOSE, OPEN
-from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, UserMessage
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.sessions.frames import active_path
@@ -104,7 +104,7 @@ class SessionTalk:
         if start > len(history):
             raise AgentTuiError("The conversation changed in this moment; try again.")
         if side == "before" and start == 0:
-            raise AgentTuiError("Nothing was said before this prompt.")
+            raise NothingThereError("Nothing was said before this prompt.")
         return (start, len(history)) if side == "from" else (0, start)
 
     async def undo_compaction(self) -> str:

@@ -7,6 +7,10 @@ class AgentTuiError(Exception):
     """An error a person can act on: its text says what happened, where, and what to do."""
 
 
+class NothingThereError(AgentTuiError):
+    """What was asked for is empty so far, such as changes before the first one. It is said plainly: nothing failed."""
+
+
 class UsageError(AgentTuiError):
     """The command line cannot be used; exit code 2."""
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from agent_tui.protocol.errors import AgentTuiError, ConfigError
+from agent_tui.protocol.errors import AgentTuiError, ConfigError, NothingThereError
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
@@ -80,7 +80,7 @@ class AppActions:
             try:
                 await job()
             except AgentTuiError as error:
-                self.notice("error", str(error))
+                self.notice("info" if isinstance(error, NothingThereError) else "error", str(error))
             except Exception as error:  # the core or a command failed: one line, not the program
                 self._app.report_bug(error)
             finally:

@@ -11,7 +11,7 @@ from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.rewind import Rewind
 from agent_tui.conversation.changes import NOTHING_KEPT, SessionChanges
-from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.sessions.session import Session
 from agent_tui.sessions.store import CHECKPOINTS, SessionStore
@@ -271,7 +271,7 @@ async def test_other_encodings_and_line_ends_survive_a_hunk(here: Here) -> None:
 
 
 async def test_without_a_checkpoint_there_is_a_sentence(here: Here) -> None:
-    with pytest.raises(AgentTuiError, match=NOTHING_KEPT):
+    with pytest.raises(NothingThereError, match=NOTHING_KEPT):
         await here.changes.compare("session")
     with pytest.raises(AgentTuiError, match="not among the changes"):
         await here.changes.revert("a.txt")

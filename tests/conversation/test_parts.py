@@ -7,7 +7,7 @@ import pytest
 from agent_tui.agent.history import repair
 from agent_tui.agent.loop import Agent
 from agent_tui.conversation.talk import SessionTalk
-from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.protocol.messages import TextBlock
 from agent_tui.providers.scripted import text
 from agent_tui.sessions.session import Session
@@ -122,7 +122,7 @@ async def test_lists_of_files_of_a_summary_in_the_middle_survive_the_next(opened
 async def test_what_cannot_be_summarised_is_said_and_nothing_changes(opened: Open) -> None:
     await opened.say("one", "two")
     first, second = opened.entry("one"), opened.entry("two")
-    with pytest.raises(AgentTuiError, match="Nothing was said before"):
+    with pytest.raises(NothingThereError, match="Nothing was said before"):
         await opened.talk.compact_part(first, "before", "A summary.")
     with pytest.raises(AgentTuiError, match="another branch"):
         await opened.talk.compact_part("nowhere", "from", "A summary.")

@@ -1,6 +1,6 @@
 from collections.abc import Collection, Sequence
 
-from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.ui.changes import ChangeView, Comparison, Reverted
 from agent_tui.ui.past import MoveView, PointView
 
@@ -12,12 +12,15 @@ class FakeChanges:
         self.differing: dict[str, list[ChangeView]] = {"turn": [], "session": [], "branch": []}
         self.mine: dict[str, str] = {}
         self.problem = ""
+        self.nothing = ""
         self._calls = calls
         self._scope = "turn"
 
     async def compare(self, scope: str) -> Comparison:
         if self.problem:
             raise AgentTuiError(self.problem)
+        if self.nothing:
+            raise NothingThereError(self.nothing)
         self._scope = scope
         return Comparison("main (1a2b3c4)" if scope == "branch" else f"this {scope}", self.differing[scope])
 
@@ -76,6 +79,8 @@ class FakePast:
         self.calls.append(("label", entry_id, label))
 
     async def fork(self, entry_id: str = "") -> str:
+        if not self.views:
+            raise NothingThereError("There is nothing to copy yet.")
         self.calls.append(("fork", entry_id))
         return "copy-1"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from agent_tui import __version__
-from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.protocol.events import ApprovalRequested, Event
 from agent_tui.ui.commands.builtin import builtin_commands
 from agent_tui.ui.commands.house import offer_trust
@@ -298,6 +298,8 @@ class LinearProgram:
         async def guarded() -> None:
             try:
                 await job()
+            except NothingThereError as error:
+                self.lines.say(str(error))
             except AgentTuiError as error:
                 self.lines.say(f"Error: {error}")
             except Exception as error:  # the core or a command failed: one line, not the program

@@ -121,6 +121,13 @@ async def test_the_commands_of_the_screen_speak_too(tmp_path: Path) -> None:
     assert "resume s-2" in backend.calls
 
 
+async def test_what_is_not_there_yet_is_said_without_the_word_error(tmp_path: Path) -> None:
+    async with talk(tmp_path) as here:
+        said = await here.answer("/fork", "There is nothing to copy yet.")
+
+    assert "Error" not in said
+
+
 async def test_a_search_reads_out_the_entries_that_hold_the_text(tmp_path: Path) -> None:
     blocks = [ReplayBlock(kind="user", text="A Needle."), ReplayBlock(kind="assistant", text="hay\nneedles")]
     async with talk(tmp_path, FakeBackend(tmp_path, blocks=blocks)) as here:

@@ -144,6 +144,16 @@ async def test_without_changes_in_the_turn_the_longer_look_is_named(workspace: P
         ]
 
 
+async def test_before_the_first_change_it_is_said_plainly_and_not_as_an_error(workspace: Path) -> None:
+    made = backend(workspace)
+    made.past.changes.nothing = "Nothing of this session has changed a file yet."
+    async with stage(workspace, backend=made) as here:
+        await here.send("/diff")
+        await here.until(lambda: here.notices)
+
+        assert here.notices == ["Nothing of this session has changed a file yet."]
+
+
 async def test_without_changes_or_with_a_problem_a_sentence_is_said(workspace: Path) -> None:
     async with stage(workspace, backend=backend(workspace)) as here:
         await here.send("/diff branch")
