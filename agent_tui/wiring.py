@@ -139,7 +139,7 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
 
     from agent_tui.headless.output import Output, OutputFormat
     from agent_tui.headless.print_mode import run_print
-    from agent_tui.protocol.errors import UsageError
+    from agent_tui.protocol.errors import AgentTuiError, UsageError
     from agent_tui.run.log_file import logging_to
 
     prompt = "\n\n".join(part for part in (options.prompt.strip(), piped.strip()) if part)
@@ -177,7 +177,12 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
         if streams:
             return await _run_stream(core, output, workspace, prompt)
         if prompt:
-            text = " ".join(filter(None, (prompt, await named_in(core, options))))
+            try:
+                named = await named_in(core, options)
+            except AgentTuiError:
+                await core.aclose()
+                raise
+            text = " ".join(filter(None, (prompt, named)))
             return int(await run_print(core, text, output=output, approver=approver))
         if not core.waits:
             await core.aclose()
@@ -298,13 +303,12 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
 
 def _checked_object(text: str) -> str:
     """Give `text` back when it is a JSON object, half surrogate pairs replaced. Raises UsageError."""
-    import json
-
     from agent_tui.protocol.data import without_half_pairs
     from agent_tui.protocol.errors import UsageError
+    from agent_tui.protocol.json_text import parse_json
 
     try:
-        value: object = json.loads(text)
+        value: object = parse_json(text)
     except ValueError as error:
         raise UsageError(f"--json is not valid JSON: {error}") from error
     if not isinstance(value, dict):

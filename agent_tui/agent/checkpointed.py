@@ -1,15 +1,16 @@
 """Rounds with a checkpoint of the files before and after each that may change something."""
 
-import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 from agent_tui.agent.checkpoints import Checkpoint, CheckpointError, Checkpoints
 from agent_tui.agent.steps import RoundRunner
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome
 from agent_tui.sessions.tree import AFTER, BEFORE
 from agent_tui.toolkit.source import ToolSource
@@ -107,7 +108,8 @@ class CheckpointedRounds:
             return
         for call in calls:
             for path in _named_paths(call):
-                yield os.path.realpath(self._workspace / os.path.expanduser(path))
+                with suppress(ValueError):  # what no path can be, a NUL for one: the tool refuses it
+                    yield os.path.realpath(self._workspace / os.path.expanduser(path))
 
     def _facts(self, taken: Checkpoint, label: str) -> JsonObject:
         new = [path for path in taken.uncovered if path not in self._known_uncovered]
@@ -124,7 +126,7 @@ class CheckpointedRounds:
 def _named_paths(call: ToolCall) -> list[str]:
     """Give the paths that a call names in its arguments or in the heads of a patch."""
     try:
-        arguments = cast("object", json.loads(call.arguments_json))
+        arguments = parse_json(call.arguments_json)
     except ValueError:
         return []
     if not isinstance(arguments, dict):

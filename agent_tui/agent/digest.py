@@ -1,10 +1,10 @@
 """Reads from a conversation what must survive when it is summarised."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import cast
 
 from agent_tui.agent.notes import CLOSE, OPEN, is_note
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.messages import (
     AssistantMessage,
     TextBlock,
@@ -87,7 +87,7 @@ def _uses(messages: Sequence[UserMessage | AssistantMessage]) -> Iterator[ToolUs
 
 def _paths(use: ToolUseBlock) -> Iterator[str]:
     try:
-        arguments = cast("object", json.loads(use.arguments_json))
+        arguments = parse_json(use.arguments_json)
     except ValueError:
         return
     if isinstance(arguments, dict):

@@ -3,9 +3,9 @@
 import json
 from collections import Counter, deque
 from collections.abc import Sequence
-from typing import cast
 
 from agent_tui.agent.limits import LOOP_REPEATS
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.tools import ToolCall
 
 _WINDOW = 12
@@ -56,7 +56,7 @@ def round_signature(calls: Sequence[ToolCall]) -> Signature:
 
 def _normal(arguments_json: str) -> str:
     try:
-        value = cast("object", json.loads(arguments_json))
+        value = parse_json(arguments_json)
     except ValueError:
         return arguments_json
     return json.dumps(value, sort_keys=True)

@@ -2,12 +2,11 @@
 
 import base64
 import binascii
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 from agent_tui.agent.notes import note
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -171,7 +170,7 @@ def _safe(text: str, *, fallback: str, limit: int) -> str:
 
 def _is_object(arguments_json: str) -> bool:
     try:
-        return isinstance(cast("object", json.loads(arguments_json)), dict)
+        return isinstance(parse_json(arguments_json), dict)
     except ValueError:
         return False
 

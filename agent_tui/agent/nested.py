@@ -1,13 +1,13 @@
 """Shows the model a subfolder's instruction files when it first touches a file there."""
 
 import asyncio
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 from agent_tui.agent.instructions import Instructions, tagged
 from agent_tui.executor.hooks import AfterCall, BeforeCall
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.tools import ToolCall, ToolResult
 from agent_tui.toolkit.context import ToolContext
 
@@ -39,7 +39,7 @@ class NestedInstructions:
 
 def _path_of(call: ToolCall) -> str:
     try:
-        arguments = cast("object", json.loads(call.arguments_json))
+        arguments = parse_json(call.arguments_json)
     except ValueError:
         return ""
     if not isinstance(arguments, dict):

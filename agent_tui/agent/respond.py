@@ -1,10 +1,10 @@
 """Structured output: the synthetic `__respond__` tool that carries a turn's final answer."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, cast
 
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.tools import ToolSpec
 
 RESPOND = "__respond__"
@@ -45,7 +45,7 @@ def check(schema: JsonObject, arguments_json: str) -> tuple[JsonObject | None, s
     from jsonschema import validators  # 40 ms, and few runs ask for structured output
 
     try:
-        answer = cast("object", json.loads(arguments_json))
+        answer = parse_json(arguments_json)
     except ValueError as error:
         return None, f"The arguments are not valid JSON: {error}. Call {RESPOND} again."
     if not isinstance(answer, dict):

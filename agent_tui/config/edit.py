@@ -102,7 +102,7 @@ def unset_value(file: Path, key: str) -> bool:
 def _document(file: Path, key: str) -> TOMLDocument:
     try:
         return tomlkit.parse(read_text(file)) if file.exists() else tomlkit.document()
-    except TOMLKitError as error:
+    except (TOMLKitError, RecursionError) as error:
         raise ConfigError(
             f"the file is not valid TOML, mend it first: {error}", file=file, key=key
         ) from error
@@ -124,7 +124,10 @@ def _write(file: Path, key: str, text: str) -> None:
         if file.name == "config.local.toml" and file.parent.name == PROJECT_FOLDER:
             _keep_from_git(file)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(
+            OSError
+        ):  # where a file stands in the place of the folder it refuses as well
+            temporary.unlink()
         raise ConfigError(f"cannot be written: {error.strerror or error}", file=file, key=key) from error
 
 

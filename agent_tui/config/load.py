@@ -12,6 +12,7 @@ from agent_tui.config.lines import line_of
 from agent_tui.config.settings import Settings
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.toml_text import parse_toml
 
 MAX_SIZE_BYTES = 1_048_576
 _TABLE = TypeAdapter(dict[str, object], config={"defer_build": True})
@@ -128,7 +129,7 @@ class _File:
         """Read a layer; what is wrong with the file as a whole is added to `problems`."""
         try:
             text = read_text(layer.file)
-            return cls(layer, text, tomllib.loads(text))
+            return cls(layer, text, parse_toml(text))
         except tomllib.TOMLDecodeError as error:
             problems.append(Problem(layer.file, "", f"not valid TOML: {error}", fatal=True))
         except (ValueError, OSError) as error:

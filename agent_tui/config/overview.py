@@ -1,6 +1,5 @@
 """Lists every setting with its value, its meaning, and what each settings file says about it."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from agent_tui.config.choices import choices_of
 from agent_tui.config.lines import line_of
 from agent_tui.config.load import Layer, Loaded, read_text
 from agent_tui.config.settings import Settings
+from agent_tui.protocol.toml_text import parse_toml
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def overview(loaded: Loaded, layers: Sequence[Layer]) -> list[Setting]:
 def _read(file: Path) -> tuple[str, Mapping[str, object]]:
     try:
         text = read_text(file)
-        return text, tomllib.loads(text)
+        return text, parse_toml(text)
     except (ValueError, OSError):
         return "", {}
 

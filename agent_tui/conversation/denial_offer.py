@@ -1,7 +1,6 @@
 """Offers the person to open the sandbox when it seems to have kept a command from something."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_tui.executor.hooks import AfterCall, BeforeCall
 from agent_tui.permissions.policy import Policy
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import (
     DecidedBy,
     Decision,
@@ -153,7 +153,7 @@ class DenialOffers:
 def _command(call: ToolCall) -> str:
     """Give the text of a bash call, "" when there is none."""
     try:
-        arguments: object = json.loads(call.arguments_json)
+        arguments: object = parse_json(call.arguments_json)
     except ValueError:
         return ""
     command: object = arguments.get("command") if isinstance(arguments, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - JSON

@@ -1,6 +1,5 @@
 """Asks a tool of an MCP server about each call that waits for an approval: one call per request."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -9,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 from agent_tui.headless.approver import NobodyApprover
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import ToolError
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import (
     DecidedBy,
     Decision,
@@ -57,7 +57,7 @@ class ToolApprover:
         return {request.call_id: await self._verdict(request) for request in requests}
 
     async def _verdict(self, request: PermissionRequest) -> Verdict:
-        arguments: JsonObject = json.loads(request.arguments_json)
+        arguments: JsonObject = parse_json(request.arguments_json)
         asked: JsonObject = {"tool_name": request.tool, "input": arguments, "tool_use_id": request.call_id}
         try:
             answer = _ANSWER.validate_json(await self._ask(asked))

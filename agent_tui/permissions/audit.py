@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from agent_tui.protocol.json_text import parse_json
+
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
@@ -64,6 +66,6 @@ class AuditLog:
         with file:
             for line in file:
                 try:
-                    yield AuditEntry(**json.loads(line))
+                    yield AuditEntry(**parse_json(line))
                 except (ValueError, TypeError):
                     continue

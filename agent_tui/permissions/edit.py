@@ -30,7 +30,7 @@ def _change(path: Path, effect: Decision, rule: str, *, remove: bool) -> bool:
     try:
         text = path.read_text(encoding="utf-8-sig") if path.exists() else ""
         document = tomlkit.parse(text)
-    except (TOMLKitError, UnicodeDecodeError) as error:
+    except (TOMLKitError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from error
     if "permissions" not in document:
         document["permissions"] = tomlkit.table()

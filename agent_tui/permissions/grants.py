@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
 from agent_tui.permissions.rules import RuleProblem
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import Decision, PermissionKind, Scope
 from agent_tui.protocol.private_file import write_private
 
@@ -201,7 +202,7 @@ def _decode_all(path: Path) -> tuple[tuple[Grant, ...], tuple[RuleProblem, ...]]
         if not line.strip():
             continue
         try:
-            grants.append(_decode(json.loads(line), number))
+            grants.append(_decode(parse_json(line), number))
         except (ValueError, KeyError, TypeError, RuleError) as error:
             problems.append(RuleProblem(f"not a grant ({error})", str(path), number))
     return tuple(grants), tuple(problems)

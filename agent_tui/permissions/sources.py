@@ -1,8 +1,6 @@
 """Reads the rules of settings files, each with its file and line."""
 
-import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +8,9 @@ from typing import cast
 
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
 from agent_tui.permissions.rules import RuleBook, RuleProblem
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import Decision
+from agent_tui.protocol.toml_text import parse_toml
 
 MAX_BYTES = 1_000_000
 _EFFECTS = (Decision.DENY, Decision.ASK, Decision.ALLOW)
@@ -101,8 +101,8 @@ def _read_text(path: Path) -> str:
 def _parse(text: str, *, is_json: bool) -> Mapping[str, object]:
     """Parse TOML or JSON. Raises ValueError that names line and column."""
     if not is_json:
-        return tomllib.loads(text.replace("\r\n", "\n"))
-    value: object = json.loads(text) if text.strip() else {}
+        return parse_toml(text.replace("\r\n", "\n"))
+    value: object = parse_json(text) if text.strip() else {}
     if not isinstance(value, dict):
         raise ValueError("not an object")
     return cast("Mapping[str, object]", value)
@@ -167,7 +167,7 @@ def _strings(line: str) -> Iterator[str]:
     for match in _STRING.finditer(line):
         raw = match[0]
         try:
-            yield raw[1:-1] if raw[0] == "'" else str(json.loads(raw))
+            yield raw[1:-1] if raw[0] == "'" else str(parse_json(raw))
         except ValueError:
             yield raw[1:-1]
 

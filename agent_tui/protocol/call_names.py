@@ -1,7 +1,8 @@
 """Names a call for a person where its tool cannot be asked: before it was prepared, and in stored sessions."""
 
-import json
 from typing import cast
+
+from agent_tui.protocol.json_text import parse_json
 
 TITLE_KEYS = (
     "command",
@@ -27,7 +28,7 @@ def plain_name(tool: str) -> str:
 def plain_title(arguments_json: str) -> str:
     """Give what a call is about in one line, from its arguments; "" when none of them says it."""
     try:
-        arguments: object = json.loads(arguments_json or "{}")
+        arguments: object = parse_json(arguments_json or "{}")
     except ValueError:
         return ""
     if not isinstance(arguments, dict):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.messages import (
     AssistantMessage,
     DocumentBlock,
@@ -162,7 +163,7 @@ def _reasoning(message: AssistantMessage, profile: Profile) -> JsonObject:
 
 def _details(signature: str) -> list[JsonObject]:
     try:
-        parsed: object = json.loads(signature)
+        parsed: object = parse_json(signature)
     except ValueError:
         return []
     return cast("list[JsonObject]", parsed) if isinstance(parsed, list) else []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.json_text import parse_json
 
 _OPENINGS = {"<think>": "</think>", "<tool_call>": "</tool_call>"}
 
@@ -138,7 +139,7 @@ def _partial(text: str, tags: list[str]) -> int:
 
 def _json_call(inner: str) -> Written | None:
     try:
-        parsed: object = json.loads(inner.strip())
+        parsed: object = parse_json(inner.strip())
     except ValueError:
         return None
     if not isinstance(parsed, dict):
@@ -167,7 +168,7 @@ def _xml_call(inner: str) -> Written | None:
 def _value(text: str) -> object:
     """Numbers, booleans, lists and objects are written bare in this form; the rest is text."""
     try:
-        parsed: object = json.loads(text)
+        parsed: object = parse_json(text)
     except ValueError:
         return text
     return text if isinstance(parsed, str) or parsed is None else parsed

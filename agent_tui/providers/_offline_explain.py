@@ -1,11 +1,12 @@
 """How the offline model explains a project or a file: it reads what describes it and reports what stands there."""
 
-import json
 import re
 import tomllib
 from typing import cast
 
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.json_text import parse_json
+from agent_tui.protocol.toml_text import parse_toml
 from agent_tui.providers import _offline_say as say
 from agent_tui.providers._offline_plans import Plan, entry_names, last
 from agent_tui.providers._offline_turn import Answered, Step, Turn
@@ -97,7 +98,7 @@ def _quoted(text: str) -> str:
 
 def _toml_facts(text: str) -> list[str]:
     try:
-        data = cast(JsonObject, tomllib.loads(text))
+        data = cast(JsonObject, parse_toml(text))
     except tomllib.TOMLDecodeError:
         return []
     about = _table(data, "project") or _table(data, "package") or _table(_table(data, "tool"), "poetry")
@@ -111,7 +112,7 @@ def _toml_facts(text: str) -> list[str]:
 
 def _json_facts(text: str) -> list[str]:
     try:
-        parsed: object = json.loads(text)
+        parsed: object = parse_json(text)
     except ValueError:
         return []
     data = cast(JsonObject, parsed) if isinstance(parsed, dict) else {}

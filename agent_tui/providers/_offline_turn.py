@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.messages import (
     AssistantMessage,
     TextBlock,
@@ -61,7 +62,7 @@ class Answered:
     def arguments(self) -> JsonObject:
         """The arguments as a dict; empty when they are no JSON object."""
         try:
-            parsed: object = json.loads(self.call.arguments_json)
+            parsed: object = parse_json(self.call.arguments_json)
         except ValueError:
             return {}
         return cast(JsonObject, parsed) if isinstance(parsed, dict) else {}

@@ -61,12 +61,12 @@ def _pair(pair: str) -> dict[str, tuple[str, object]]:
 
 
 def _toml(text: str) -> object:
-    import tomllib  # only for those who give settings
+    from agent_tui.protocol.toml_text import parse_toml  # only for those who give settings
 
-    return tomllib.loads(text)
+    return parse_toml(text)
 
 
 def _json(text: str) -> object:
-    import json
+    from agent_tui.protocol.json_text import parse_json
 
-    return json.loads(text)
+    return parse_json(text)

@@ -1,6 +1,5 @@
 """Reads what flags name: prompt files, an answer schema, rules and names of tools."""
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import cast
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, canonical_tool, parse_rule
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import Decision
 from agent_tui.run.options import RunOptions
 
@@ -53,7 +53,7 @@ def read_schema(given: str) -> JsonObject:
 
     text = given if given.lstrip().startswith("{") else read_text("--json-schema", Path(given))
     try:
-        parsed = cast("object", json.loads(text))
+        parsed = parse_json(text)
     except ValueError as error:
         raise UsageError(f"--json-schema is no JSON: {error}") from error
     schema = cast("JsonObject", parsed) if isinstance(parsed, dict) else {}

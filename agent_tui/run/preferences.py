@@ -2,12 +2,13 @@
 
 import contextlib
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from agent_tui.config.paths import Paths
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.private_file import write_private
+from agent_tui.protocol.toml_text import parse_toml
 
 
 class Preferences:
@@ -59,7 +60,7 @@ class Preferences:
         if not self._counts:
             return None
         try:
-            data: object = tomllib.loads(self._config.read_text(encoding="utf-8-sig"))
+            data: object = parse_toml(self._config.read_text(encoding="utf-8-sig"))
         except (OSError, ValueError):
             return None
         profile = _inner(_inner(data, "profiles"), self._profile)
@@ -74,7 +75,7 @@ class Preferences:
 
     def _read(self) -> dict[str, str]:
         try:
-            data: object = json.loads(self._path.read_text(encoding="utf-8"))
+            data: object = parse_json(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
         if not isinstance(data, dict):

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import cast
 from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError, SessionInUseError
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.sessions.approvals import ApprovalKey
 from agent_tui.sessions.deferred import Waiting, answer, find_waiting, waiting
 from agent_tui.sessions.store import SessionStore
@@ -74,7 +74,12 @@ def _decide(
 def _edited(options: argparse.Namespace) -> JsonObject | None:
     if not options.args_file:
         return None
-    value = cast("object", json.loads(Path(options.args_file).read_bytes()))
+    try:
+        value = parse_json(Path(options.args_file).read_bytes())
+    except OSError as error:
+        raise AgentTuiError(f"{options.args_file}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise AgentTuiError(f"{options.args_file}: is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise AgentTuiError(f"{options.args_file}: the arguments must be a JSON object")
     return cast("JsonObject", value)

@@ -1,10 +1,10 @@
 """Reads a session of opencode: what `opencode export` writes, or the session's own file below its `storage/session`."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.sessions.encoding import as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
 
@@ -40,7 +40,7 @@ def _objects(folder: Path) -> Iterator[RawRecord]:
     for file in sorted(folder.glob("*.json")):
         try:
             if file.stat().st_size <= _MAX_BYTES:
-                yield as_object(cast("Json", json.loads(file.read_bytes())))
+                yield as_object(cast("Json", parse_json(file.read_bytes())))
         except (OSError, ValueError):
             continue
 

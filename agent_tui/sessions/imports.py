@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from agent_tui.protocol.errors import SessionError
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.sessions.encoding import as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
 from agent_tui.sessions.import_opencode import opencode_lines
@@ -42,7 +43,7 @@ def records_from(path: Path) -> tuple[list[RawRecord], str]:
 
 def _object(line: bytes) -> RawRecord:
     try:
-        value = cast("Json", json.loads(line)) if line.strip() else None
+        value = cast("Json", parse_json(line)) if line.strip() else None
     except ValueError:
         return {}
     return as_object(value)

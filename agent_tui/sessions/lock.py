@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from agent_tui.protocol.errors import SessionInUseError
+from agent_tui.protocol.json_text import parse_json
 
 HEARTBEAT_S = 10.0
 STALE_S = 60.0
@@ -94,7 +95,7 @@ def _claim(owner: Path, path: Path) -> None:
 def _is_stale(owner: Path) -> bool:
     """Tell whether the owner is gone: known for sure on this host, else after a minute of silence."""
     try:
-        facts = cast("object", json.loads(owner.read_bytes()))
+        facts = parse_json(owner.read_bytes())
         age_s = time.time() - owner.stat().st_mtime
     except FileNotFoundError:
         return True

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
+from agent_tui.protocol.json_text import parse_json
+
 MAX_KEPT = 1000
 MAX_READ_BYTES = 2_000_000
 
@@ -50,7 +52,7 @@ class HistoryFile:
 def _decoded(line: str) -> tuple[str, str]:
     """Give text and project; a line that is a mere text is of a version that knew no projects."""
     try:
-        value: object = json.loads(line)
+        value: object = parse_json(line)
     except ValueError:
         return "", ""
     if isinstance(value, str):

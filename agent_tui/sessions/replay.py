@@ -1,10 +1,10 @@
 """Makes the transcript's blocks from records, fast enough for 10,000 of them before the first paint."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import cast
 
 from agent_tui.protocol.call_names import plain_name, plain_title
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.replay import ReplayBlock, ToolState
 from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.decided import decided
@@ -215,7 +215,7 @@ def _list(value: Json) -> list[Json]:
 def _readable(arguments_json: str) -> str:
     """Give arguments one a line, as they were written when they are no object."""
     try:
-        arguments: object = json.loads(arguments_json)
+        arguments: object = parse_json(arguments_json)
     except ValueError:
         return arguments_json
     if not isinstance(arguments, dict):

@@ -1,11 +1,11 @@
 """Says which version this is, and of which commit where that is known."""
 
-import json
 from importlib import metadata
 from pathlib import Path
 from typing import cast
 
 from agent_tui import __version__
+from agent_tui.protocol.json_text import parse_json
 
 COMMIT_FILE = "_commit.txt"
 """Beside the package in a wheel: the commit that it was built from. A checkout has none."""
@@ -57,7 +57,7 @@ def _installed() -> str:
     """Read the commit that an installer was given, as `pipx install git+https://...` does (PEP 610)."""
     try:
         text = metadata.distribution("agent-tui").read_text("direct_url.json")
-        found: object = json.loads(text or "{}")
+        found: object = parse_json(text or "{}")
     except (metadata.PackageNotFoundError, OSError, ValueError):
         return ""
     info = cast("dict[str, object]", found).get("vcs_info") if isinstance(found, dict) else None

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from pydantic import JsonValue
 
 from agent_tui.protocol.errors import ToolError
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.toolkit.context import Web
 
 SNIPPET_CHARS = 500
@@ -152,7 +153,7 @@ async def search(
     request = service.request(query, num_results=num_results, domains=domains)
     text = await web.post_json(request.url, body=request.body, headers=request.headers, timeout_s=TIMEOUT_S)
     try:
-        answer = cast("JsonValue", json.loads(text))
+        answer = cast("JsonValue", parse_json(text))
     except ValueError as error:
         raise ToolError(f"{service.name} answered with something that is no JSON: {text[:200]!r}") from error
     return service.hits(answer)[:num_results]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.toml_text import parse_toml
 from agent_tui.ui.bindings import ACTIONS, DEFAULTS, RESERVED
 from agent_tui.ui.presets import PRESETS, Preset
 
@@ -176,7 +177,7 @@ def read_overrides(file: Path) -> Overrides:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot be read: {error}", file=file, key="keymap") from error
     try:
-        tables = tomllib.loads(text)
+        tables = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"is not TOML: {error}", file=file, key="keymap") from error
     return _Check(file, text).overrides(tables)

@@ -13,6 +13,7 @@ from textual.theme import Theme
 
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.toml_text import parse_toml
 from agent_tui.ui.palette import AA, Palette, contrast
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
@@ -78,7 +79,7 @@ def read_theme(file: Path) -> NamedTheme:
     file, the key and what is possible.
     """
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
+        table = parse_toml(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"cannot be read: {error}", file=file, key="theme") from error
     dark = table.get("dark", True)

@@ -1,12 +1,12 @@
 """Reads what a hook command answered: its exit code, its output, its errors."""
 
-import json
 from typing import cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from agent_tui.extensions.hooks.events import EventName, HookAnswer, HookEvent, HookFailed, Word
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.json_text import parse_json
 
 BLOCK_CODE = 2
 MAX_REASON_CHARS = 2_000
@@ -77,7 +77,7 @@ def _text(data: bytes) -> str:
 
 def _from_json(event: HookEvent, text: str) -> HookAnswer:
     try:
-        value = cast("JsonValue", json.loads(text))
+        value = cast("JsonValue", parse_json(text))
     except RecursionError as error:
         raise HookFailed("its answer is nested too deeply") from error
     except ValueError as error:

@@ -173,7 +173,7 @@ def _change_toml(path: Path, name: str, entry: Mapping[str, object] | None) -> N
         document = tomlkit.parse(_read(path))
         mcp = document.setdefault("mcp", tomlkit.table(is_super_table=True))
         servers = mcp.setdefault("servers", tomlkit.table(is_super_table=True))
-    except (TOMLKitError, AttributeError) as error:
+    except (TOMLKitError, AttributeError, RecursionError) as error:
         raise Refused(f"{path}: cannot be changed: {error}") from error
     _set(servers, name, None if entry is None else _toml_table(entry), path)
     if not servers:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from agent_tui.extensions.mcp.spec import Origin, ServerSpec
+from agent_tui.protocol.toml_text import parse_toml
 
 MAX_FILE_BYTES = 1 << 20
 MAX_SERVERS = 100
@@ -148,7 +149,7 @@ def _json(text: str) -> dict[str, object]:
 
 def _toml(text: str) -> dict[str, object]:
     try:
-        return _table(tomllib.loads(text).get("mcp", {}))
+        return _table(parse_toml(text).get("mcp", {}))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"is not valid TOML: {error}") from error
 

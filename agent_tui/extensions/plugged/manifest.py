@@ -1,7 +1,6 @@
 """Reads the file that says how an extension of another language is started."""
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_tui.extensions.plugged.faults import ExtensionFault
+from agent_tui.protocol.toml_text import parse_toml
 from agent_tui.toolkit.environment import child_environment
 from agent_tui.toolkit.programs import find_program
 
@@ -41,7 +41,7 @@ def read_manifest(path: Path) -> Manifest:
     try:
         if path.stat().st_size > MAX_MANIFEST_BYTES:
             raise ExtensionFault(f"has more than {MAX_MANIFEST_BYTES:,} bytes")
-        return Manifest.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return Manifest.model_validate(parse_toml(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"

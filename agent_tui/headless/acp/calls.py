@@ -1,6 +1,5 @@
 """Describes tool calls in the protocol's words: kind, title, places, contents."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -15,6 +14,7 @@ from acp.schema import (
 
 from agent_tui.headless.acp.diffs import read_hunks
 from agent_tui.protocol.display import ChangePreview, DisplayResult, ResultContentType
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.toolkit.terminal_text import strip_sequences
 
 Contents = list[ContentToolCallContent | FileEditToolCallContent]
@@ -55,7 +55,7 @@ def title_of(display_name: str, title: str) -> str:
 def raw_input(arguments_json: str) -> object:
     """Give the arguments as data, or as the text they are when they are no JSON."""
     try:
-        return cast("object", json.loads(arguments_json or "{}"))
+        return parse_json(arguments_json or "{}")
     except ValueError:
         return arguments_json
 

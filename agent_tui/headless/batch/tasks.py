@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from agent_tui.permissions.modes import parse_mode
 from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.near_names import did_you_mean
 
 MAX_PROMPT_BYTES = 100_000
@@ -95,7 +96,7 @@ def read_tasks(file: Path, defaults: TaskDefaults) -> list[Read]:
 def _task(line: str, defaults: TaskDefaults) -> Task:
     """Read one line. Raises ValueError with a sentence."""
     try:
-        given: object = json.loads(line)
+        given: object = parse_json(line)
     except ValueError as error:
         raise ValueError(f"is not JSON: {error}") from error
     if not isinstance(given, dict):

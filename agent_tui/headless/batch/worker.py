@@ -1,7 +1,6 @@
 """Runs one task where it is told to: a worktree, `agent-tui -p` in it, a diff. JSON goes in, JSON comes out."""
 
 import asyncio
-import json
 import os
 import sys
 import time
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from agent_tui.headless.batch.worktree import Diff, Repository
 from agent_tui.headless.exit_codes import ExitCode
 from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.toolkit.process import Ended, start_program
 
 KEPT_BYTES = 20_000_000
@@ -76,7 +76,7 @@ class TryAgain(Exception):
 def run_order(text: str) -> str:
     """Run an order in this process; for workers of an engine. Raises TryAgain."""
     done = asyncio.run(execute(Order.model_validate_json(text))).model_dump_json()
-    if json.loads(done)["status"] == "retry":
+    if parse_json(done)["status"] == "retry":
         raise TryAgain(done)
     return done
 
@@ -158,7 +158,7 @@ def _answer(printed: bytes) -> Mapping[str, JsonValue]:
     for line in reversed(printed.decode("utf-8", "replace").split("\n")):
         if line.startswith('{"type": "result"'):
             try:
-                found: Mapping[str, JsonValue] = json.loads(line)
+                found: Mapping[str, JsonValue] = parse_json(line)
             except ValueError:
                 continue
             return found

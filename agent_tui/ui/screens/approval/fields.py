@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import Decision, Permission, Scope
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
@@ -71,7 +72,7 @@ class CallEdit:
         if self.is_command:
             return cast("JsonObject", {**arguments_of(self.row.request), "command": text})
         try:
-            found = json.loads(text)
+            found = parse_json(text)
         except ValueError:
             return None
         return cast("JsonObject", found) if isinstance(found, dict) else None

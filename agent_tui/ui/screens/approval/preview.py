@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from textual.content import Content
 
 from agent_tui.protocol.display import ChangePreview, ResultContentType
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import (
     CommandPart,
     Decision,
@@ -48,7 +49,7 @@ def command_of(request: PermissionRequest) -> str | None:
 def arguments_of(request: PermissionRequest) -> dict[str, object]:
     """Give the call's arguments as an object, empty when they are none."""
     try:
-        found = json.loads(request.arguments_json)
+        found = parse_json(request.arguments_json)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType] - JSON
