@@ -2,11 +2,13 @@
 
 import sys
 
+from agent_tui.run.standard_streams import make_usable
 from agent_tui.ui.instant import draw_at_once
 
 
 def main() -> int:
     """Run the command line and give its exit code."""
+    make_usable()
     drawn = draw_at_once(sys.argv[1:])
     try:
         from agent_tui.ui.lean import compile_dataclasses_late

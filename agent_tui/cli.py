@@ -1,12 +1,16 @@
 """The command line: arguments, subcommands, exit codes."""
 
+import errno
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_tui.run.in_browser import in_browser
 from agent_tui.run.options import EVERYTHING, PICK, RunOptions
+from agent_tui.run.standard_streams import refusal
 from agent_tui.ui.instant import NO_SCREEN
 from agent_tui.ui.opening import asks_for_lines
 
@@ -28,12 +32,30 @@ def main(argv: Sequence[str] | None = None, *, drawn: "InstantPrompt | None" = N
     `drawn` is the prompt that stands on the terminal already; unless the screen takes it over it is taken away.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    threading.excepthook = _keep_fault_of_thread
     if arguments in (["--version"], ["-v"]):
-        from agent_tui.subcommands.version import version_line
-
-        print(version_line())
-        return 0
+        return guarded(_show_version)
     return guarded(lambda: _dispatch_over(drawn, arguments))
+
+
+def _show_version() -> int:
+    from agent_tui.subcommands.version import version_line
+
+    print(version_line())
+    return 0
+
+
+def _keep_fault_of_thread(fault: threading.ExceptHookArgs) -> None:
+    """Write down what ended a thread. There may be a full screen: nothing is printed."""
+    if isinstance(fault.exc_value, Exception):
+        _write_down(fault.exc_value)
+
+
+def _write_down(error: Exception) -> str:
+    from agent_tui.config.paths import user_paths
+    from agent_tui.ui.crash import write_crash
+
+    return write_crash(user_paths().log, error)
 
 
 def guarded(run: Callable[[], int]) -> int:
@@ -41,7 +63,9 @@ def guarded(run: Callable[[], int]) -> int:
     from agent_tui.protocol.errors import AgentTuiError, SessionInUseError, UsageError
 
     try:
-        return run()
+        code = run()
+        unwritten = refusal(sys.stdout)
+        return code if unwritten is None else _refused_output(unwritten)
     except SessionInUseError as error:
         return _say(str(error), 75)
     except UsageError as error:
@@ -50,21 +74,37 @@ def guarded(run: Callable[[], int]) -> int:
         return _say(str(error), FAILED)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe left; point stdout elsewhere so that the interpreter's last flush is silent.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:
+        if isinstance(error, OSError) and (unwritten := refusal(sys.stdout)) is not None:
+            return _refused_output(unwritten)
+        # a fault of ours: one sentence for the person, the traceback for the log
+        return _say(_write_down(error), FAILED, who="")
+    finally:
+        refusal(sys.stderr)
+
+
+def _refused_output(error: OSError) -> int:
+    if isinstance(error, BrokenPipeError):  # its reader had enough
         return FAILED
-    except Exception as error:  # a fault of ours: one sentence for the person, the traceback for the log
-        from agent_tui.config.paths import user_paths
-        from agent_tui.ui.crash import write_crash
-
-        print(write_crash(user_paths().log, error), file=sys.stderr)
-        return FAILED
+    way_out = "send it elsewhere, or free some space" if error.errno == errno.ENOSPC else "send it elsewhere"
+    return _say(f"standard output cannot be written: {error.strerror}; {way_out}", FAILED)
 
 
-def _say(text: str, code: int) -> int:
-    print(f"agent-tui: {text}", file=sys.stderr)
+MOST_SAID = 2_000
+"""Characters of a sentence: a value of megabytes that it repeats must not push the reason off the screen."""
+
+
+def _say(text: str, code: int, *, who: str = "agent-tui: ") -> int:
+    if len(text) > MOST_SAID:
+        text = f"{text[: MOST_SAID // 2]} [...] {text[-MOST_SAID // 2 :]}"
+    with suppress(OSError):  # nobody to tell; the exit code says it
+        print(f"{who}{_shown(text)}", file=sys.stderr)
     return code
+
+
+def _shown(text: str) -> str:
+    """Escape what a terminal would act on. Lines stay lines."""
+    return "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
 
 
 def _dispatch_over(drawn: "InstantPrompt | None", arguments: list[str]) -> int:
@@ -89,6 +129,7 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
         return _start(RunOptions(), drawn)  # click, 12 ms of CPU, would read nothing
     name = arguments[0]
     if name in PLAIN:
+        RunOptions().enter_directory()  # says so where there is none
         return PLAIN[name](arguments[1:])
     if name == "resume":
         arguments = _resume_flags(arguments[1:])

@@ -31,18 +31,21 @@ class KeptImages:
 
     def keep(self, data: bytes) -> str:
         """Keep an image and give its name. Raises AgentTuiError for what no model would take."""
-        info = recognise(data)
+        return self._keep(data)
+
+    def _keep(self, data: bytes, *, path: Path | None = None) -> str:
+        info, which = recognise(data), f"The image{f' {path}' if path else ''}"
         if info is None:
-            raise AgentTuiError("This is no image that a model can see; PNG, JPEG, GIF and WebP are.")
+            raise AgentTuiError(
+                f"{path or 'This'} is no image that a model can see; PNG, JPEG, GIF and WebP are."
+            )
         if len(data) > LIMIT_BYTES:
             raise AgentTuiError(
-                f"The image is larger than {LIMIT_BYTES / 1e6:.2f} MB, the most that a model takes."
+                f"{which} is larger than {LIMIT_BYTES / 1e6:.2f} MB, the most that a model takes."
             )
         if max(info.width, info.height) > LIMIT_PIXELS:
             shape = f"{info.width}x{info.height}"
-            raise AgentTuiError(
-                f"The image has {shape} pixels; a model takes at most {LIMIT_PIXELS} each way."
-            )
+            raise AgentTuiError(f"{which} has {shape} pixels; a model takes at most {LIMIT_PIXELS} each way.")
         try:
             return self._write(data, _ENDINGS[info.media_type])
         except OSError as error:
@@ -55,7 +58,7 @@ class KeptImages:
                 data = stream.read(LIMIT_BYTES + 1)
         except OSError as error:
             raise AgentTuiError(f"{path} cannot be read: {error.strerror}") from error
-        return self.keep(data)
+        return self._keep(data, path=path)
 
     def _write(self, data: bytes, ending: str) -> str:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Protocol, TextIO
 
@@ -23,6 +24,7 @@ from agent_tui.protocol.events import (
 )
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, ThinkingBlock
 from agent_tui.protocol.tools import TurnResult
+from agent_tui.toolkit.terminal_text import strip_sequences
 
 OutputFormat = Literal["text", "json", "stream-json"]
 
@@ -144,15 +146,26 @@ class Output:
 
     def say(self, text: str) -> None:
         """Write a line for the person to standard error, blanks in the place of control characters."""
-        self._err.write(f"{_printable(text)}\n")
-        self._err.flush()
+        with suppress(OSError):  # progress that nobody can read must not cost the answer
+            self._err.write(f"{_printable(text)}\n")
+            self._err.flush()
 
     def finish(self, facts: RunFacts, result: TurnResult) -> None:
         """Write the answer; a structured one as JSON. Raises UsageError when the file cannot be written."""
         text = final_text(result)
         if result.structured is not None:
             text = json.dumps(result.structured, ensure_ascii=False)
+        try:
+            self._write_answer(facts, result, text)
+        finally:  # also when standard output refuses
+            self._keep_last(text)
+        self._denied.clear()
+        self._started = time.monotonic()
+
+    def _write_answer(self, facts: RunFacts, result: TurnResult, text: str) -> None:
         if self._kind == "text":
+            if self._out.isatty():
+                text = strip_sequences(text)  # a model must not set the clipboard or hide what it says
             if text:
                 self._out.write(text if text.endswith("\n") else f"{text}\n")
             if result.error:
@@ -160,13 +173,14 @@ class Output:
         else:
             self.line(self._result(facts, result, text))
         self._out.flush()
-        self._denied.clear()
-        self._started = time.monotonic()
-        if self._last_message is not None:
-            try:
-                self._last_message.write_text(text, encoding="utf-8", errors="replace")
-            except OSError as error:
-                raise UsageError(f"cannot write {str(self._last_message)!r}: {error.strerror}") from error
+
+    def _keep_last(self, text: str) -> None:
+        if self._last_message is None:
+            return
+        try:
+            self._last_message.write_text(text, encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise UsageError(f"cannot write {str(self._last_message)!r}: {error.strerror}") from error
 
     def _result(self, facts: RunFacts, result: TurnResult, text: str) -> JsonObject:
         return {

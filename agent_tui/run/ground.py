@@ -259,10 +259,11 @@ def make_ground(options: RunOptions, workspace: Path, *, late_tools: bool = Fals
     problems += [f"An agent needs a look: {fault}" for fault in texts.agent_faults]
     guardrails = load_guardrails(paths.guardrails) if options.counted.code else ()
     tools = tools_of_run(texts.chosen, tools)
+    added = options.added_directories()
     # From here on nothing may fail: what is held now is given back by `close` only.
     temp, outputs = make_run_folder(), make_run_folder()
     late = _sandbox(loaded.settings, workspace, paths, temp, visible=[paths.sessions, outputs])
-    granted = GrantedSandbox(late, [path.resolve() for path in options.add_dirs])
+    granted = GrantedSandbox(late, added)
     return Ground(
         options=options,
         inputs=inputs,

@@ -1,5 +1,6 @@
 """The files and images of --file and --image, as mentions that go with the first prompt."""
 
+import os
 from typing import Protocol
 
 from agent_tui.run.options import RunOptions
@@ -16,7 +17,7 @@ async def named_in(core: KeepsImages, options: RunOptions) -> str:
     from agent_tui.protocol.errors import UsageError
 
     for path in options.files:
-        if not path.exists():
+        if not os.path.exists(path):  # of a name that is too long, too, this says no
             raise UsageError(f"--file: there is no {str(path)!r}")
     files = [f'@"{path}"' if " " in str(path) else f"@{path}" for path in options.files]
     images = [f"@{await core.keep_image(str(path.absolute()))}" for path in options.images]

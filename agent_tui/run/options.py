@@ -129,11 +129,20 @@ class RunOptions:
             if self.directory is not None:
                 os.chdir(self.directory)
             return Path.cwd().resolve(strict=True)
-        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-            where = self.directory or "the current directory"
+        except OSError as error:
+            where = repr(str(self.directory)) if self.directory else "the current directory"
             raise UsageError(
-                f"cannot work in {str(where)!r}: {error.strerror}; name a directory with -C DIR"
+                f"cannot work in {where}: {error.strerror}; name a directory with -C DIR"
             ) from error
+
+    def added_directories(self) -> list[Path]:
+        """Give the real paths of the directories that --add-dir names. Raises UsageError."""
+        from agent_tui.protocol.errors import UsageError
+
+        for path in self.add_dirs:
+            if not os.path.isdir(path):
+                raise UsageError(f"--add-dir: {str(path)[:200]!r} is no directory that can be read")
+        return [path.resolve() for path in self.add_dirs]
 
     def overrides(self, environment: Mapping[str, str]) -> dict[str, tuple[str, object]]:
         """Give the settings that flags and environment variables set, as dotted key -> (source, value)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,4 +68,5 @@ def keep_look(text: str) -> None:
             stream.write(text)
         temporary.replace(path)
     except (OSError, ValueError):
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where a file stands in the place of the folder it refuses as well
+            temporary.unlink()
