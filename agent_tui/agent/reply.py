@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from agent_tui.protocol.data import without_half_pairs
 from agent_tui.protocol.errors import StreamCut
 from agent_tui.protocol.events import EventSink, TextDelta, ThinkingDelta
-from agent_tui.protocol.messages import AssistantBlock, AssistantMessage, TextBlock, TokenUsage
+from agent_tui.protocol.messages import AssistantBlock, AssistantMessage, TextBlock, TokenUsage, ToolUseBlock
 from agent_tui.providers.base import (
     Completed,
     Counted,
@@ -136,10 +137,25 @@ async def receive(
                     pass
                 case Completed():
                     await show(received.joint.finish())
-                    received.message = _without_start(delta.message, received.joint.dropped)
+                    received.message = _readable(_without_start(delta.message, received.joint.dropped))
     if received.message is None:
         raise StreamCut("the reply ended in the middle")
     return received.message
+
+
+def _readable(message: AssistantMessage) -> AssistantMessage:
+    """Replace half surrogate pairs in the arguments of calls: they are no text that a path or a request could hold."""
+    if not any(
+        isinstance(block, ToolUseBlock) and "\\u" in block.arguments_json for block in message.content
+    ):
+        return message
+    content = [
+        block.model_copy(update={"arguments_json": without_half_pairs(block.arguments_json)})
+        if isinstance(block, ToolUseBlock)
+        else block
+        for block in message.content
+    ]
+    return message.model_copy(update={"content": tuple(content)})
 
 
 def _without_start(message: AssistantMessage, dropped: int) -> AssistantMessage:

@@ -13,7 +13,7 @@ from agent_tui.executor.gate import PolicyLike
 from agent_tui.executor.hooks import BeforeCall, QuestionHooks, ToolHooks
 from agent_tui.executor.naming import repaired, unknown_tool
 from agent_tui.executor.state import Refusal, RoundCall
-from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.data import JsonObject, without_half_pairs
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.permissions import Permission, PermissionKind
 from agent_tui.protocol.tools import ToolCall
@@ -49,7 +49,9 @@ def parse_arguments(text: str) -> JsonObject:
     try:
         value = cast(
             "object",
-            json.loads(text or "{}", object_pairs_hook=_unique_keys, parse_constant=_no_constant),
+            json.loads(
+                without_half_pairs(text) or "{}", object_pairs_hook=_unique_keys, parse_constant=_no_constant
+            ),
         )
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None

@@ -2,12 +2,12 @@
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Sequence
 from typing import cast
 
-from agent_tui.protocol.data import JsonObject
+from agent_tui.protocol.data import JsonObject, without_half_pairs
+from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.messages import (
     AssistantBlock,
     AssistantMessage,
@@ -192,7 +192,7 @@ def _tool_result(block: ToolResultBlock) -> JsonObject:
 def arguments_object(arguments_json: str) -> JsonObject:
     """Give the arguments as the object the wire needs; {} for text that is no object, which ran nothing."""
     try:
-        parsed: object = json.loads(arguments_json)
+        parsed: object = parse_json(without_half_pairs(arguments_json))
     except ValueError:
         return {}
     return cast(JsonObject, parsed) if isinstance(parsed, dict) else {}

@@ -70,7 +70,13 @@ def parse_object(data: bytes) -> JsonObject:
     """Parse the data of one event. Raises ValueError when it is no JSON object."""
     if b"\\ud" in data or b"\\uD" in data:  # some servers cut an emoji in two
         data = without_half_pairs(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-    parsed: object = jiter.from_json(data)
+    try:
+        parsed: object = jiter.from_json(data)
+    except ValueError:
+        whole = data.decode("utf-8", "replace").encode()  # and some any other character
+        if whole == data:
+            raise
+        parsed = jiter.from_json(whole)
     if not isinstance(parsed, dict):
         raise ValueError("the event's data is no JSON object")
     return cast(JsonObject, parsed)

@@ -1,3 +1,4 @@
+import json
 import os
 import random
 import shutil
@@ -8,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.agent.checkpointed import CheckpointedRounds
 from agent_tui.agent.checkpoints import CheckpointError, Checkpoints
 from agent_tui.agent.file_state import MAX_FILE_BYTES
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.sessions.store import CHECKPOINTS
+from tests.support.agent_world import FakeRounds, FakeTools
 from tests.support.checkpoint_world import Scene, state
 from tests.support.session_world import user
 
@@ -364,3 +367,27 @@ async def test_a_file_outside_that_a_call_names_is_covered(scene: Scene, tmp_pat
     await scene.rewind.undo()
 
     assert outside.read_text() == "before"
+
+
+@pytest.mark.parametrize("path", ["a\x00b", "~a\x00b/c", "a\ud800b", "x" * 5_000])
+async def test_a_call_that_names_no_possible_path_is_no_fault(
+    scene: Scene, checkpoints: Checkpoints, path: str
+) -> None:
+    inner, said = FakeRounds(), list[str]()
+
+    async def say(text: str) -> None:
+        said.append(text)
+
+    rounds = CheckpointedRounds(
+        inner,
+        checkpoints=checkpoints,
+        tools=FakeTools(),
+        keep=scene.session.checkpoint,
+        say=say,
+        workspace=scene.workspace,
+    )
+    call = ToolCall(call_id="c", name="write", arguments_json=json.dumps({"file_path": path}))
+
+    await rounds.run([call], turn_id="t", round_index=0)
+
+    assert (inner.ran, said) == ([[call]], [])

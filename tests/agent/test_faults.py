@@ -44,6 +44,15 @@ async def test_a_turn_survives_a_cut_at_every_point(point: int) -> None:
     )
 
 
+async def test_half_a_surrogate_pair_in_arguments_is_no_text_that_goes_on() -> None:
+    bad = use("read", r'{"file_path": "a\ud800b", "kept": "\ud83c\udf3b \\ud800"}')
+    w = world(calls(bad), text("done"))
+
+    await w.agent().run("go")
+
+    assert w.rounds.ran[0][0].arguments_json == r'{"file_path": "a\ufffdb", "kept": "\ud83c\udf3b \\ud800"}'
+
+
 @pytest.mark.parametrize(
     "error",
     [

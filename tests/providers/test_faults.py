@@ -387,3 +387,14 @@ async def test_half_a_surrogate_pair_in_the_text_is_replaced(wire: Wire, half: s
     assert [block for block in reply.content if isinstance(block, TextBlock)] == [
         TextBlock(text="a \ufffd🎈 b")
     ]
+
+
+async def test_bytes_that_are_no_characters_are_replaced(wire: Wire) -> None:
+    fresh = message("a QQ b") if wire.named else completion("a QQ b")
+    broken = fresh.mapped(lambda body: body.replace(b"QQ", b"caf\xe9"))
+
+    reply = await ask(wire, broken)
+
+    assert [block for block in reply.content if isinstance(block, TextBlock)] == [
+        TextBlock(text="a caf\ufffd b")
+    ]

@@ -263,7 +263,8 @@ def test_mistral_gets_ids_of_nine_characters_that_stay_the_same() -> None:
 
 def test_nul_and_lone_surrogates_never_reach_a_request() -> None:
     bad = "a\x00b\ud800c"
-    messages = [user(bad), reply(use("c1")), user(result("c1", bad))]
+    call = use("c1").model_copy(update={"arguments_json": r'{"path": "a\ud800b"}'})
+    messages = [user(bad), reply(call), user(result("c1", bad))]
 
     for body in (
         anthropic_body(messages),
