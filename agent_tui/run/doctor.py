@@ -6,28 +6,36 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent_tui.config.load import Loaded
 from agent_tui.config.paths import Paths, user_paths
+from agent_tui.config.settings import Settings
+from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.providers.connect import choose
 from agent_tui.run.checks import Check
 from agent_tui.run.extension_checks import extension_checks
+from agent_tui.run.models import provider_spec
 from agent_tui.run.options import RunOptions
 from agent_tui.run.own_checks import skill_checks, tool_checks
 from agent_tui.run.settings import loaded_settings
 from agent_tui.sandbox.probe import bwrap_refused
+
+_MARKS = {"ok": "✓", "hint": "·", "look": "!"}
 
 
 def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
     """Look at everything; sends nothing anywhere. `inside` the running program tools and extensions are loaded already."""
     environment = os.environ
     paths = user_paths()
+    loaded = loaded_settings(RunOptions(), workspace, trusted=True)
     return [
         Check("python", True, f"{sys.version.split()[0]} at {sys.executable}"),
         _terminal(environment),
         _sandbox(),
         _program("git", "branches and ignore rules are read from files only"),
         _program("rg", "searches use the built-in engine, which is slower"),
-        _keys(environment),
+        _model(loaded.settings, paths),
         _folders(paths),
-        *_settings(workspace),
+        *_settings(loaded),
         *([] if inside else tool_checks(workspace, paths)),
         *skill_checks(workspace),
         *([] if inside else extension_checks(workspace, paths)),
@@ -38,7 +46,7 @@ def report(workspace: Path) -> str:
     """Give what `examine` finds inside the running program, a line for each check."""
     checks = examine(workspace, inside=True)
     width = max(len(check.name) for check in checks)
-    return "\n".join(f"{'✓' if check.ok else '!'} {check.name:<{width}}  {check.text}" for check in checks)
+    return "\n".join(f"{_MARKS[check.mark]} {check.name:<{width}}  {check.text}" for check in checks)
 
 
 def _terminal(environment: Mapping[str, str]) -> Check:
@@ -58,18 +66,19 @@ def _sandbox() -> Check:
 
 def _program(name: str, without: str) -> Check:
     found = shutil.which(name)
-    return Check(name, found is not None, found or f"not found on PATH: {without}")
+    return Check(name, True, found or f"not found on PATH: {without}", is_hint=found is None)
 
 
-def _keys(environment: Mapping[str, str]) -> Check:
-    names = [
-        name
-        for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL")
-        if environment.get(name, "").strip()
-    ]
-    if names:
-        return Check("model", True, f"{', '.join(names)} set")
-    return Check("model", False, "no key: the offline model answers; set ANTHROPIC_API_KEY or OPENAI_API_KEY")
+def _model(settings: Settings, paths: Paths) -> Check:
+    """Say which model the next start asks. Connects to nothing."""
+    try:
+        choice = choose(provider_spec(settings, paths))
+    except AgentTuiError as error:
+        return Check("model", False, str(error))
+    if choice.provider == "offline" and not settings.model.provider:
+        text = "no key: the offline model answers; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or keep a key with 'agent-tui auth'"
+        return Check("model", True, text, is_hint=True)
+    return Check("model", True, f"{choice.provider}:{choice.model}, {choice.reason}")
 
 
 def _folders(paths: Paths) -> Check:
@@ -80,8 +89,7 @@ def _folders(paths: Paths) -> Check:
     return Check("folders", True, f"sessions under {paths.sessions}")
 
 
-def _settings(workspace: Path) -> list[Check]:
-    problems = loaded_settings(RunOptions(), workspace, trusted=True).problems
-    if not problems:
+def _settings(loaded: Loaded) -> list[Check]:
+    if not loaded.problems:
         return [Check("settings", True, "no problems")]
-    return [Check("settings", False, str(problem)) for problem in problems]
+    return [Check("settings", False, str(problem)) for problem in loaded.problems]

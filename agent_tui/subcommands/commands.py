@@ -179,7 +179,7 @@ def models(provider: str | None, base_url: str) -> int:
 @click.option("--json", "as_json", is_flag=True)
 @DIRECTORY
 def doctor(as_json: bool, directory: Path | None) -> int:
-    """Check the machine; exit 1 when something needs attention."""
+    """Check the machine; exit 1 when something needs attention. What works as it is, and could be better, is a hint."""
     from agent_tui.run.doctor import examine
 
     checks = examine(RunOptions(directory=directory).enter_directory())
@@ -187,7 +187,7 @@ def doctor(as_json: bool, directory: Path | None) -> int:
         click.echo(json.dumps([check.__dict__ for check in checks], ensure_ascii=False))
     else:
         for check in checks:
-            click.echo(f"{'ok  ' if check.ok else 'look'} {check.name}: {check.text}")
+            click.echo(f"{check.mark:4} {check.name}: {check.text}")
     return 0 if all(check.ok for check in checks) else 1
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.cli import main
+from agent_tui.run.doctor import examine
 from tests.conversation.test_order_of_rounds import TOOL
 from tests.support.core_world import config_folder, configure
 
@@ -35,3 +36,42 @@ def test_doctor_lists_own_tools_and_skills_and_why_others_failed(
     assert "look project tools: not loaded, the project is not trusted: theirs" in lines
     assert "ok   skills: tidy" in lines
     assert any(line.startswith("look skill: ") and "bad/SKILL.md" in line for line in lines)
+
+
+def model_line(capsys: pytest.CaptureFixture[str]) -> str:
+    return next(line for line in capsys.readouterr().out.splitlines() if " model: " in line)
+
+
+def test_a_missing_key_or_helper_program_is_a_hint_and_no_failure(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(workspace)
+    monkeypatch.setenv("PATH", str(workspace))
+
+    checks = {check.name: check for check in examine(workspace)}
+    main(["doctor"])
+
+    assert [(checks[name].ok, checks[name].is_hint) for name in ("model", "git", "rg")] == [(True, True)] * 3
+    assert model_line(capsys).startswith("hint model: no key: the offline model answers")
+
+
+@pytest.mark.parametrize(
+    ("toml", "line"),
+    [
+        ('model.provider = "offline"\n', "ok   model: offline:offline, named"),
+        ('model.name = "petals"\n', "look model: Who has the model 'petals'?"),
+    ],
+)
+def test_the_model_of_the_next_start_is_named_or_why_there_is_none(
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    toml: str,
+    line: str,
+) -> None:
+    monkeypatch.chdir(workspace)
+    configure(toml)
+
+    main(["doctor"])
+
+    assert model_line(capsys).startswith(line)
