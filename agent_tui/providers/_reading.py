@@ -7,7 +7,7 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import BadResponse, StreamCut
 from agent_tui.protocol.messages import AssistantMessage
 from agent_tui.providers import _failures as failures
-from agent_tui.providers._sse import EventSplitter, parse_object, peek
+from agent_tui.providers._sse import MAX_EVENT_BYTES, EventSplitter, TooLarge, parse_object, peek
 from agent_tui.providers.base import Completed, Delta
 
 _DONE = b"[DONE]"
@@ -61,7 +61,7 @@ async def read_reply(
         if first == b"<":
             raise failures.web_page(server, start.decode("utf-8", "replace"))
         if first == b"{":
-            for delta in whole_reply(b"".join([start, *[chunk async for chunk in chunks]]), fold, server):
+            for delta in whole_reply(await _whole(start, chunks), fold, server):
                 yield delta
         else:
             splitter = EventSplitter()
@@ -75,6 +75,8 @@ async def read_reply(
             for _, data in splitter.finish():
                 for delta in take(data, fold, server, is_last=True):
                     yield delta
+    except TooLarge as error:
+        raise BadResponse(f"{server.name} sent too much: {error}. The reply was dropped.") from error
     except httpx2.DecodingError as error:
         raise BadResponse(
             server.clean(f"{server.name} sent a body that cannot be unpacked: {error}")
@@ -85,6 +87,17 @@ async def read_reply(
     for delta in fold.finish():
         yield delta
     yield Completed(fold.message())
+
+
+async def _whole(start: bytes, chunks: AsyncIterator[bytes]) -> bytes:
+    """Read a whole body. Raises TooLarge."""
+    parts, size = [start], len(start)
+    async for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size > MAX_EVENT_BYTES:
+            raise TooLarge("a body is larger than 64 MiB")
+    return b"".join(parts)
 
 
 def take(data: bytes, fold: Fold, server: failures.Server, *, is_last: bool = False) -> Sequence[Delta]:

@@ -5,6 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_tui.protocol.errors import BadResponse
+from agent_tui.providers._chat_stream import ChatFold
+from agent_tui.providers._failures import Server
+from agent_tui.providers._reading import read_reply
 from agent_tui.providers._sse import EventSplitter, parse_object, peek
 
 STREAM = 'event: a\ndata: {"x":"é🎈"}\n\n: comment\n\nevent: b\nid: 7\nretry: 10\ndata:{"y":1}\n\ndata: [DONE]\n\n'.encode()
@@ -51,6 +55,37 @@ def test_an_event_that_never_ends_is_refused() -> None:
     splitter = EventSplitter()
     with pytest.raises(ValueError, match="64 MiB"):
         splitter.feed(b"data: " + b"x" * (65 * 1024 * 1024))
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [b"x" * 65_536, b"data: x\n" * 8_192, b"data:\n" * 8_192],
+    ids=["one-line", "lines", "empty-lines"],
+)
+async def test_what_never_ends_is_refused_before_it_fills_the_memory(chunk: bytes) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(2_000):
+            yield chunk
+
+    server = Server(name="S", base_url="http://localhost", key_hint="", model="m")
+    fold = ChatFold(provider="openai", model="m", used_ids=(), tools=())
+    with pytest.raises(BadResponse, match=r"S sent too much: one event of the stream is larger than 64 MiB"):
+        async for _ in read_reply(chunks(), fold, server):
+            pass
+
+
+async def test_blanks_before_an_answer_are_not_kept() -> None:
+    taken = 0
+
+    async def chunks() -> AsyncIterator[bytes]:
+        nonlocal taken
+        for _ in range(2_000):
+            taken += 1
+            yield b" " * 65_536
+        yield b"{"
+
+    assert await peek(chunks()) == (b"{", b" {")
+    assert taken == 2_000
 
 
 @pytest.mark.parametrize("data", [b"[1]", b"null", b'{"a":', b""])
