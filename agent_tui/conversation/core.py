@@ -41,7 +41,7 @@ from agent_tui.sessions.restored import Restored
 from agent_tui.sessions.store import Session, SessionStore
 from agent_tui.toolkit.context import Ask, Question, TodoItem
 from agent_tui.toolkit.programs import find_program
-from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
+from agent_tui.ui.backend import ModelsView, ModeName, RuleView, SessionView, StatusView, ToolView
 
 if TYPE_CHECKING:
     from agent_tui.sessions.approvals import RecordedApprover
@@ -331,7 +331,7 @@ class Core:
     async def set_model(self, name: str) -> str:
         return await self._model.use(name)
 
-    async def models(self) -> Sequence[str]:
+    async def models(self) -> ModelsView:
         return await self._model.names()
 
     async def keep_image(self, path: str) -> str:

@@ -1,11 +1,12 @@
 """Which model answers the open session: chosen by name, listed, connected anew when its key changes."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from agent_tui.agent.loop import Agent
 from agent_tui.protocol.errors import AgentTuiError, ProviderError
 from agent_tui.providers.base import Provider
+from agent_tui.ui.backend import ModelsView
 
 ConnectTo = Callable[[str], Provider]
 
@@ -27,13 +28,13 @@ class ModelChoice:
         self._name = name
         return f"{provider.name}:{provider.model} answers from now on; the cached prefix of the old model is lost."
 
-    async def names(self) -> Sequence[str]:
-        """List the models there are, the one in use alone when its server does not tell."""
+    async def names(self) -> ModelsView:
+        """List the models there are, the one in use alone, with the reason, when its server does not tell."""
         provider = self._agent().provider
         try:
-            return await provider.models()
-        except ProviderError:
-            return [provider.model]
+            return ModelsView(await provider.models())
+        except ProviderError as error:
+            return ModelsView([provider.model], f"The server's other models are not known: {error}")
 
     async def key_stored(self, provider: str) -> str:
         """Connect anew with a key that was just stored, if it is that of the model in use; give a sentence or ""."""

@@ -24,8 +24,8 @@ class UnconnectedProvider:
         yield  # pyright: ignore[reportUnreachable]  # makes it a generator
 
     async def models(self) -> Sequence[str]:
-        """List the one model there would be."""
-        return [self.model]
+        """Raise the error."""
+        raise type(self._error)(str(self._error))
 
     async def aclose(self) -> None:
         """Do nothing: nothing is open."""

@@ -62,7 +62,8 @@ class EditorCommands:
     async def _model(self, name: str) -> str:
         if name:
             return await self._core.set_model(name)
-        return "Models: " + ", ".join(await self._core.models())
+        models = await self._core.models()
+        return " ".join(filter(None, (f"Models: {', '.join(models.names)}.", models.problem)))
 
     async def _effort(self, effort: str) -> str:
         return self._core.talk.set_effort("" if effort in ("auto", "default") else effort.lower())

@@ -48,6 +48,14 @@ class StatusView:
 
 
 @dataclass(frozen=True)
+class ModelsView:
+    """The models that can be chosen; `problem` says why only the one in use is known, "" when the server told."""
+
+    names: Sequence[str]
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class SessionView:
     """One line of the session picker. `changed_at` is a POSIX time in seconds."""
 
@@ -196,7 +204,7 @@ class Backend(Protocol):
         """Switch the model (`provider:model` or `model`); give a sentence for the person."""
         ...
 
-    async def models(self) -> Sequence[str]: ...
+    async def models(self) -> ModelsView: ...
 
     async def keep_image(self, path: str) -> str:
         """Keep an image file for this session, with "" that of the clipboard; give the name it is mentioned by.

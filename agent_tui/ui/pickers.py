@@ -45,7 +45,10 @@ class Pickers:
     async def _pick_model(self) -> None:
         current = self._actions.backend.status()
         mine = {current.model, f"{current.provider}:{current.model}"}
-        choices = [Choice(name, name, current=name in mine) for name in await self._actions.backend.models()]
+        models = await self._actions.backend.models()
+        if models.problem:
+            self._actions.notice("warning", models.problem)
+        choices = [Choice(name, name, current=name in mine) for name in models.names]
         picker = Picker(self._app.keys, "Model", choices, empty="No models are known; write /model NAME.")
         if chosen := await self._actions.ask_screen(picker):
             await self._actions.switch_model(chosen)

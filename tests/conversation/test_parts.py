@@ -7,13 +7,16 @@ import pytest
 from agent_tui.agent.history import repair
 from agent_tui.agent.loop import Agent
 from agent_tui.conversation.talk import SessionTalk
-from agent_tui.protocol.errors import AgentTuiError, NothingThereError
+from agent_tui.protocol.errors import AgentTuiError, AuthError, NothingThereError
 from agent_tui.protocol.messages import TextBlock
 from agent_tui.providers.scripted import text
+from agent_tui.providers.unconnected import UnconnectedProvider
 from agent_tui.sessions.session import Session
 from agent_tui.sessions.store import SessionStore
 from agent_tui.sessions.tree import points
+from agent_tui.ui.backend import ModelsView
 from tests.support.agent_world import World, problems_of, world
+from tests.support.core_world import open_core
 
 
 @dataclass
@@ -129,3 +132,13 @@ async def test_what_cannot_be_summarised_is_said_and_nothing_changes(opened: Ope
     await opened.talk.compact_part(second, "from", "A summary.")
     with pytest.raises(AgentTuiError, match="choose a later one"):
         await opened.talk.draft_part(second, "from")
+
+
+async def test_without_a_list_of_models_the_one_in_use_comes_with_the_reason(tmp_path: Path) -> None:
+    async with open_core(tmp_path) as world:
+        told = await world.core.models()
+        world.core.agent.provider = UnconnectedProvider(AuthError("There is no key."), name="p", model="m")
+        untold = await world.core.models()
+
+    assert told == ModelsView(["script"])
+    assert untold == ModelsView(["m"], "The server's other models are not known: There is no key.")

@@ -31,7 +31,7 @@ from agent_tui.protocol.permissions import (
 from agent_tui.protocol.replay import BlockKind, ReplayBlock, StoredText
 from agent_tui.protocol.tools import ToolCall, TurnResult
 from agent_tui.toolkit.context import Ask
-from agent_tui.ui.backend import ModeName, RuleView, SessionView, StatusView, ToolView
+from agent_tui.ui.backend import ModelsView, ModeName, RuleView, SessionView, StatusView, ToolView
 from tests.support.fake_extensions import FakeExtensions
 from tests.support.fake_house import FakeHouse
 from tests.support.fake_mcp import FakeServerDesk
@@ -119,6 +119,7 @@ class FakeBackend:
         self.ran: list[str] = []
         self.warmed = 0
         self.image_problem = ""
+        self.models_problem = ""
         self.closed = False
         self.past = FakePast()
         self.house = FakeHouse(lambda event: self.emit(event))
@@ -277,8 +278,10 @@ class FakeBackend:
         self.view = replace(self.view, model=name)
         return f"The model is now {name}."
 
-    async def models(self) -> Sequence[str]:
-        return ["scripted-1", "scripted-2", "other:big"]
+    async def models(self) -> ModelsView:
+        if self.models_problem:
+            return ModelsView(["scripted-1"], self.models_problem)
+        return ModelsView(["scripted-1", "scripted-2", "other:big"])
 
     async def keep_image(self, path: str) -> str:
         self.calls.append(f"keep_image {path}")

@@ -142,6 +142,16 @@ async def test_reports_of_several_lines_stand_apart_and_short_notices_together(w
         assert lines[first : first + 8] == ["one", "two", "", "a  1", "b  2", "", "c  3", "d  4"]
 
 
+async def test_models_that_the_server_does_not_tell_are_missed_with_the_reason(workspace: Path) -> None:
+    made = FakeBackend(workspace)
+    made.models_problem = "The server's other models are not known: nothing answers at 127.0.0.1."
+    async with stage(workspace, backend=made) as here:
+        await here.send("/model")
+        await here.until(lambda: isinstance(here.app.screen, Picker))
+
+        assert any("nothing answers at 127.0.0.1" in notice for notice in here.notices)
+
+
 async def test_a_model_is_picked_and_the_status_line_shows_it(workspace: Path) -> None:
     async with stage(workspace) as here:
         await here.send("/model")

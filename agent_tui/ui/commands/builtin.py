@@ -140,7 +140,7 @@ async def _quit(host: CommandHost, _args: str) -> None:
 
 
 async def _models(host: CommandHost, _typed: str) -> Sequence[str]:
-    return await host.backend.models()
+    return (await host.backend.models()).names
 
 
 async def _themes(host: CommandHost, _typed: str) -> Sequence[str]:

@@ -187,7 +187,11 @@ class LinearHost(PlainParts):
 
     async def _pick_model(self) -> None:
         models = await self.backend.models()
-        chosen = await self.pick("Model", [Choice(name, name) for name in models], empty="write /model NAME.")
+        if models.problem:
+            self.notice("warning", models.problem)
+        chosen = await self.pick(
+            "Model", [Choice(name, name) for name in models.names], empty="write /model NAME."
+        )
         if chosen:
             await self.switch_model(chosen)
 
