@@ -121,7 +121,9 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
             self.settings.clock,
             later=self.set_timer,
             has_draft=lambda: bool(self.prompt.text),
-            ask_again=lambda key: self.status.show_hint(f"Press {spell(key)} again to quit" if key else ""),
+            ask_again=lambda key: self.status.show_hint(
+                f"Press {spell(key)} again to quit" if key else "", stays=True
+            ),
             typing_s=self.settings.typing_s,
         )
         self.focused_at = float("-inf")
@@ -285,6 +287,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
     async def on_event(self, event: events.Event) -> None:
         """See every key first: any key but a repeat of the same one takes back "press again to quit"."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self.status.key_pressed()
         if isinstance(event, events.AppFocus | events.Key) and self.keymap_file.look():
             self._keys_changed()
         if isinstance(event, events.AppFocus):
@@ -401,8 +405,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
             self.query("#prompt-box").set_class(status.mode == "bypass", "-bypass")  # none while it ends
 
     def give_back(self, prompt: str) -> None:
-        """Put a prompt back that was not begun."""
-        self.prompt.give_back(prompt)
+        """Put a prompt back that was not begun, and say so."""
+        self.status.show_hint(self.prompt.give_back(prompt))
 
     def show_banner(self, count: int) -> None:
         """Show how many calls wait behind the banner."""

@@ -22,7 +22,7 @@ class EarlySession:
     def opening(self) -> None:
         """Say that a stored session is being opened, until it is there."""
         self._is_opening = True
-        self._app.status.show_hint("Opening the session ...")
+        self._app.status.show_hint("Opening the session ...", stays=True)
 
     def show(self, blocks: Sequence[ReplayBlock]) -> None:
         """Show what the session holds."""

@@ -34,4 +34,4 @@ class Finder:
         following = self._app.keys.hint("global", "next_match")
         ends = self._app.keys.legend(("prompt", "escape", "ends"))
         where = f"{at} of {len(transcript.matches)}"
-        self._app.status.show_hint(f"{transcript.needle!r}: {where} · {following} next · {ends}")
+        self._app.status.show_hint(f"{transcript.needle!r}: {where} · {following} next · {ends}", stays=True)

@@ -19,6 +19,8 @@ async def test_what_was_not_sent_during_a_turn_is_in_the_prompt_again(workspace:
         await here.until(lambda: here.app.prompt.text == "my secret\nand this")
         await here.idle()
 
+        assert here.app.status.hint.startswith("Your message is back in the input")
+
 
 async def test_what_is_being_written_stays_when_something_comes_back(workspace: Path) -> None:
     gate = asyncio.Event()
@@ -31,6 +33,7 @@ async def test_what_is_being_written_stays_when_something_comes_back(workspace: 
         await here.idle()
 
         assert here.app.prompt.text == "new"
+        assert here.app.status.hint.startswith("Your message was not put over what you write; ")
 
 
 async def test_a_prompt_that_was_never_taken_up_is_in_the_prompt_again(workspace: Path) -> None:
@@ -42,3 +45,7 @@ async def test_a_prompt_that_was_never_taken_up_is_in_the_prompt_again(workspace
     async with stage(workspace, backend=Refusing(workspace)) as here:
         await here.send("my secret")
         await here.until(lambda: here.app.prompt.text == "my secret")
+
+        assert here.app.status.hint == "Your message is back in the input; Ctrl+U clears it"
+        await here.press("ctrl+u")
+        assert (here.app.prompt.text, here.app.status.hint) == ("", "")

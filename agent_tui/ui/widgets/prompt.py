@@ -111,11 +111,20 @@ class Prompt(ChipEditor, inherit_bindings=False):
         super().put(text)
         self._begin_vim()
 
-    def give_back(self, text: str) -> None:
-        """Put words back that were not sent, behind others that came back; what is being written stays as it is."""
-        if self.text in ("", self._returned):
-            self._returned = "\n".join(filter(None, (self.text, text)))
-            self.put(self._returned)
+    def give_back(self, text: str) -> str:
+        """Put words back that were not sent, behind others that came back; give a sentence about it.
+
+        What is being written stays as it is. Whoever types on without a look would write behind words that came back.
+        """
+        if self.text not in ("", self._returned):
+            key = self.keys.hint("prompt", "previous")
+            return f"Your message was not put over what you write{f'; {key} brings it' if key else ''}"
+        self._returned = "\n".join(filter(None, (self.text, text)))
+        self.put(self._returned)
+        key = self.keys.hint("edit", "kill_to_start")
+        if "\n" in self._returned:  # that key takes one line only, and this one stops what runs
+            key = "" if self.busy else self.keys.hint("global", "interrupt")
+        return f"Your message is back in the input{f'; {key} clears it' if key else ''}"
 
     def _begin_vim(self) -> None:
         if self.vim is not None:

@@ -24,6 +24,7 @@ class StatusLine(Widget):
         super().__init__(id=id)
         self._status = StatusView()
         self._hint = ""
+        self._hint_stays = False
         self._mode = ""
         self._queued = 0
         self.chosen: Sequence[str] = chosen
@@ -39,11 +40,17 @@ class StatusLine(Widget):
             self._status = status
             self.refresh()
 
-    def show_hint(self, text: str) -> None:
-        """Show a hint in place of the segments; "" ends it."""
+    def show_hint(self, text: str, *, stays: bool = False) -> None:
+        """Show a hint in place of the segments, until the next key unless it `stays`; "" ends it."""
+        self._hint_stays = stays
         if text != self._hint:
             self._hint = text
             self.refresh()
+
+    def key_pressed(self) -> None:
+        """End a hint that was there for a moment."""
+        if not self._hint_stays:
+            self.show_hint("")
 
     def show_mode(self, label: str) -> None:
         """Show the mode of vim's keys; "" for none."""
