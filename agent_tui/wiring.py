@@ -4,7 +4,7 @@ import gc
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from agent_tui.config.paths import user_paths
 from agent_tui.run.in_browser import forget_browser, in_browser
@@ -80,10 +80,23 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         code = app.run(mouse=not options.no_mouse and preferences.configured("mouse") is not False)
     farewell = app.leaving.farewell()
     if farewell and not shown_by_browser:
-        print(farewell, flush=True)  # before the sentence about a failure, which goes to standard error
+        say_farewell(farewell)  # before the sentence about a failure, which goes to standard error
     if app.leaving.failure is not None:
         raise app.leaving.failure
     return 1 if app.crash_message else code or 0
+
+
+def say_farewell(text: str, *, out: TextIO | None = None) -> None:
+    """Print what is to be read last. A terminal that is gone takes nothing; how the program ended stays what it was."""
+    import sys
+    from contextlib import suppress
+
+    from agent_tui.run.standard_streams import refusal
+
+    stream: TextIO = out or sys.stdout
+    with suppress(OSError):
+        print(text, file=stream)
+    refusal(stream)
 
 
 def _driver(shown_by_browser: bool) -> "type[BrowserDriver] | None":
