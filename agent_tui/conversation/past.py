@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +42,17 @@ class SessionPast:
         self._store = store
         self._opened = opened
         self._reload = reload
+        self._changes: SessionChanges | None = None
 
-    @cached_property
-    def changes(self) -> "SessionChanges":
+    @property
+    def changes(self) -> "SessionChanges":  # no cached_property: the checker holds it against the protocol
         from agent_tui.conversation.changes import SessionChanges  # 3 ms of CPU, loaded ahead by `run.ahead`
 
-        return SessionChanges(workspace=self._workspace, opened=self._opened, reload=self._reload)
+        if self._changes is None:
+            self._changes = SessionChanges(
+                workspace=self._workspace, opened=self._opened, reload=self._reload
+            )
+        return self._changes
 
     async def points(self) -> Sequence[PointView]:
         found = await asyncio.to_thread(self._rewind().points)
