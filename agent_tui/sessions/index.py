@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Generator, Iterable
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +72,7 @@ class SessionIndex:
             try:
                 self._refresh(database, wanted, with_words=with_words)
             except sqlite3.Error:  # locked for long, full or broken: the files are read instead
-                with closing(_memory()) as spare:
+                with closing(_connected(":memory:", _SCHEMA)) as spare:
                     self._refresh(spare, wanted, with_words=with_words)
                     yield spare
                     return
@@ -82,19 +82,16 @@ class SessionIndex:
         path = self._root / NAME
         try:
             if not path.exists():
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-            database = sqlite3.connect(path, timeout=2.0)
-            version = database.execute("PRAGMA user_version").fetchone()[0]
-            if version == _SCHEMA_VERSION:
+                _create(path)
+            database = _connected(path, "PRAGMA user_version")
+            if database.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA_VERSION:
                 return database
             database.close()
             path.unlink()
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-            database = sqlite3.connect(path, timeout=2.0)
-            database.executescript(_SCHEMA)
+            _create(path)
+            return _connected(path, _SCHEMA)
         except (OSError, sqlite3.Error):
-            return _memory()
-        return database
+            return _connected(":memory:", _SCHEMA)
 
     def _refresh(
         self, database: sqlite3.Connection, wanted: dict[str, os.stat_result], *, with_words: bool
@@ -141,9 +138,16 @@ class SessionIndex:
         database.execute("INSERT INTO words(path, text) VALUES (?, ?)", (str(path), text))
 
 
-def _memory() -> sqlite3.Connection:
-    database = sqlite3.connect(":memory:")
-    database.executescript(_SCHEMA)
+def _create(path: Path) -> None:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+
+
+def _connected(path: Path | str, script: str) -> sqlite3.Connection:
+    """Open a database and run `script` in it; one that cannot be used is closed again. Raises sqlite3.Error."""
+    with ExitStack() as undo:
+        database = undo.enter_context(closing(sqlite3.connect(path, timeout=2.0)))
+        database.executescript(script)
+        undo.pop_all()
     return database
 
 

@@ -34,8 +34,8 @@ async def test_a_program_that_does_not_exist_is_a_failure() -> None:
     assert ended.exit_code == 127
 
 
-async def test_a_directory_that_does_not_exist_is_a_failure() -> None:
-    command = await start_command(lambda _keep: launch_of("/bin/true", cwd=Path("/nonexistent")), ignore)
+async def test_a_directory_that_does_not_exist_is_a_failure(tmp_path: Path) -> None:
+    command = await start_command(lambda _keep: launch_of("/bin/true", cwd=tmp_path / "nonexistent"), ignore)
 
     assert "nonexistent" in (await command.wait()).failure
 
