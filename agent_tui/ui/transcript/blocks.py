@@ -27,10 +27,11 @@ class Block:
     """What is known of a block: its data, whether it is open, and since when it runs.
 
     `chosen` says that a person opened or closed it, which later updates respect. `stamp` names its present
-    looks: a new one makes every cached row of the old one worthless. `exact` says that its height was measured.
+    looks: a new one makes every cached row of the old one worthless. `exact` says that its height was measured. `apart`
+    says that the next block keeps a distance of its own, so that an open panel ends without a blank row.
     """
 
-    __slots__ = ("chosen", "data", "exact", "live", "open", "stamp", "started_s")
+    __slots__ = ("apart", "chosen", "data", "exact", "live", "open", "stamp", "started_s")
 
     def __init__(self, data: ReplayBlock, stamp: int, *, wide: bool = False) -> None:
         self.data = data
@@ -38,6 +39,7 @@ class Block:
         self.open = starts_open(data, wide=wide)
         self.chosen = False
         self.exact = False
+        self.apart = False
         self.live = ""
         self.started_s = 0.0
 
@@ -84,7 +86,7 @@ def estimate(block: Block, width: int) -> int:
     if data.stored is not None:
         size, newlines = data.stored.chars, data.stored.newlines
     rows = newlines + 1 + size // max(20, width + 20) + picture_lines(data.images)
-    return rows + 2 if data.kind in ("tool", "user") else rows
+    return rows + 2 - block.apart if data.kind in ("tool", "user") else rows
 
 
 def picture_lines(labels: Sequence[str]) -> int:

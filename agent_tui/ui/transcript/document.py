@@ -78,11 +78,16 @@ class Document:
     def add(self, data: ReplayBlock) -> int:
         """Put a block at the end; gives its index, which stays valid until `clear` or `load`."""
         block = self._append(data)
-        self.heights.append(estimate(block, self.width) + self.gap(len(self.blocks) - 1))
-        return len(self.blocks) - 1
+        index = len(self.blocks) - 1
+        if index and self.blocks[index - 1].apart and self.blocks[index - 1].open:
+            self.changed(index - 1)  # its closing row gives way to the distance below it
+        self.heights.append(estimate(block, self.width) + self.gap(index))
+        return index
 
     def _append(self, data: ReplayBlock) -> Block:
         block = Block(data, self.next_stamp(), wide=self.opens_all)
+        if self.blocks and self.blocks[-1].data.kind == "tool":
+            self.blocks[-1].apart = gap(self.blocks[-1].data, data) > 0
         self.blocks.append(block)
         if data.kind == "tool":
             self._calls[data.call_id] = len(self.blocks) - 1
@@ -122,7 +127,8 @@ class Document:
     def is_open_all(self, index: int, inside: int) -> bool:
         """Say whether a row offers to open the whole of a cut result."""
         block = self.blocks[index]
-        return block.open and block.data.is_truncated and inside == self.body(index).height - 2
+        last = self.body(index).height - 1 - (not block.apart)
+        return block.open and block.data.is_truncated and inside == last
 
     def is_picture(self, index: int, inside: int) -> bool:
         """Say whether a row stands for an image."""

@@ -54,9 +54,10 @@ def tool_panel(block: Block, text: str, look: Look) -> Body:
         live = live_rows(block, look, border) if data.state == "running" else ()
         return Panel(head, None, border, [*live, *pictures])
     shown = text or block.live
+    after = [] if block.apart else [AFTER]
     if not shown:
         note = "running" if data.state == "running" else "waiting" if data.state == "waiting" else "no output"
-        return Panel(head, None, border, [_note(border, f"({note})", look), *pictures, AFTER])
+        return Panel(head, None, border, [_note(border, f"({note})", look), *pictures, *after])
     content_type = "plain_text" if isinstance(text, LostText) else data.content_type
     body = content_body(
         shown,
@@ -69,7 +70,7 @@ def tool_panel(block: Block, text: str, look: Look) -> Body:
         is_truncated=data.is_truncated,
     )
     foot = [open_all(border, data.full_length, look)] if data.is_truncated else []
-    return Panel(head, body, border, [*pictures, *foot, AFTER])
+    return Panel(head, body, border, [*pictures, *foot, *after])
 
 
 def border_of(look: Look) -> Segment:

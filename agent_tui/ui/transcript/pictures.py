@@ -38,6 +38,6 @@ def is_picture(block: Block, inside: int, height: int) -> bool:
     """Tell whether a row of a block that is `height` rows high stands for an image."""
     below = 0
     if block.data.kind == "tool" and block.open:
-        below = 2 if block.data.is_truncated else 1
+        below = block.data.is_truncated + (not block.apart)
     last = height - below
     return last - picture_lines(block.data.images) <= inside < last

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from agent_tui.protocol.replay import ReplayBlock, ToolState
@@ -60,6 +62,36 @@ async def test_item_57_errors_start_open_and_a_persons_choice_outlives_updates()
         assert "kept open" in app.shown()
         assert "kept shut" not in app.shown()
         assert "seen at once" in app.shown()
+
+
+@pytest.mark.parametrize("live", [False, True])
+async def test_what_follows_an_open_panel_stands_one_blank_row_below_it(live: bool) -> None:
+    blocks = [
+        panel("1", "first", state="error"),
+        panel("2", "second", state="error", images=("PNG 1×1",)),
+        ReplayBlock("assistant", "Words."),
+        panel("3", "third", state="error", is_truncated=True),
+        ReplayBlock("user", "Mine."),
+    ]
+    app = Host([] if live else blocks)
+    async with app.run_test(size=(60, 30)) as pilot:
+        for block in blocks if live else ():
+            app.transcript.add(block)
+        await settle(pilot)
+        rows = [row.strip(" ▐") for row in app.rows()]
+        document = app.transcript.document
+        last = document.body(3).height - 1
+
+        said = [row for row in rows if row][-1]
+        shown = rows[: rows.index(said) + 1]
+        assert "Mine." in said
+        assert not any(not above and not below for above, below in pairwise(shown))
+        assert shown.count("") == 4
+        assert document.is_open_all(3, last)
+        assert document.is_picture(1, document.body(1).height - 1)
+        assert document.heights.total == sum(
+            document.body(at).height + document.gap(at) for at in range(len(blocks))
+        )
 
 
 async def test_an_unknown_call_changes_nothing() -> None:
