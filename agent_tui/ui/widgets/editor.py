@@ -95,9 +95,19 @@ class Editor(TextArea, inherit_bindings=False):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
+    def load_text(self, text: str) -> None:
+        """Replace the text; what was yanked into the old one cannot be turned any more."""
+        self._yanked = None
+        super().load_text(text)
+
     def insert_text(self, text: str) -> None:
         """Insert at the cursor, as if typed."""
         self._replace_via_keyboard(text, *self.selection)
+
+    def _recompute_cursor_offset(self) -> None:
+        # An undo that takes the scrollbar away comes here before Textual has moved the cursor back into the text.
+        if self.cursor_location <= self.document.end:
+            super()._recompute_cursor_offset()
 
     async def _on_key(self, event: events.Key) -> None:
         event.prevent_default()

@@ -1,0 +1,55 @@
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+from textual.app import App, ComposeResult
+
+from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.widgets.editor import Editor
+
+
+class OneField(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Editor(Keymap(), ["edit"])
+
+
+@pytest.fixture
+async def editor() -> AsyncIterator[Editor]:
+    async with OneField().run_test(size=(30, 6)) as pilot:
+        yield pilot.app.query_one(Editor)
+
+
+async def test_undo_that_takes_the_scrollbar_away_is_no_fault(editor: Editor) -> None:
+    for text in ("\n\na", "a\n", "a", "\n\n\n", "a\n\n", "\na\n"):
+        editor.insert_text(text)
+
+    editor.action_undo()
+
+    assert editor.cursor_location <= editor.document.end
+
+
+async def test_yank_of_a_text_that_was_replaced_is_not_turned(editor: Editor) -> None:
+    editor.put("one two")
+    editor._edits["kill_word_left"]()
+    editor._edits["yank"]()
+    editor.put("")
+
+    editor._edits["yank_pop"]()
+
+    assert editor.text == ""
+
+
+@pytest.mark.parametrize("characters", ["ab \n", "a\r\n", "a\n\x0b\x0c\x1c\x85\u2028"])
+async def test_no_edits_in_any_order_leave_the_cursor_behind_the_text(
+    editor: Editor, characters: str
+) -> None:
+    chance = random.Random(7)
+    for number in range(1_200):
+        if number % 30 == 0:
+            editor.load_text("")
+        if chance.random() < 0.5:
+            editor.insert_text("".join(chance.choices(characters, k=3)))
+        else:
+            editor._edits[chance.choice(list(editor._edits))]()
+
+        assert editor.cursor_location <= editor.document.end
