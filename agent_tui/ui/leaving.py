@@ -24,6 +24,7 @@ class Leaving:
     def __init__(self, app: AgentApp) -> None:
         self._app = app
         self.failure: Exception | None = None
+        self._is_told_to = False
 
     def begin(self, code: int = 0) -> None:
         """Leave with an exit code, beside whatever goes on."""
@@ -65,8 +66,8 @@ class Leaving:
         return "\n".join(filter(None, (parting, self._unsent())))
 
     def _unsent(self) -> str:
-        """Give back what was typed when the program ended by a fault; what the core has queued it keeps itself."""
-        if self.failure is None and not self._app.crash_message:
+        """Give back what was typed when the person did not end the program; what the core has queued it keeps itself."""
+        if self.failure is None and not self._app.crash_message and not self._is_told_to:
             return ""
         drawn = self._app.drawn  # until the first frame has taken what was typed
         texts = [drawn.typed] if drawn else [*self._app.driver.early, self._app.prompt.expanded]
@@ -80,7 +81,12 @@ class Leaving:
             loop.set_exception_handler(self._forgotten)
         for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             with contextlib.suppress(RuntimeError, ValueError):  # not on the main thread, in some tests
-                loop.add_signal_handler(number, self.begin, code)
+                loop.add_signal_handler(number, self._obey, code)
+
+    def _obey(self, code: int) -> None:
+        """Leave because the system asks for it."""
+        self._is_told_to = True
+        self.begin(code)
 
     def _forgotten(self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         error = context.get("exception") or context.get("message")

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
@@ -33,3 +34,15 @@ def test_a_steered_message_that_a_hook_blocks_comes_back_into_the_prompt(place: 
         sent = json.dumps(served.requests)
 
     assert "petalcode" not in sent
+
+
+def test_what_was_being_written_is_given_back_when_the_system_ends_the_program(place: Place) -> None:
+    with place.terminal("--provider", "offline") as terminal:
+        terminal.until(READY)
+        terminal.send("count the petals")
+        terminal.until("› count the petals")
+        terminal.kill(signal.SIGTERM)
+        code = terminal.wait()
+
+    assert code == 143
+    assert "count the petals" in terminal.text.partition("Typed and not sent:")[2]
