@@ -41,6 +41,8 @@ def main(arguments: Sequence[str], *, root: Path, keys: Path, say: Callable[[str
     except SessionInUseError as error:
         print(error, file=sys.stderr)
         return IN_USE
+    except BrokenPipeError:  # the reader of the output had enough
+        raise
     except (AgentTuiError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -11,6 +11,7 @@ from agent_tui import cli
 from agent_tui.cli import guarded
 from agent_tui.protocol.errors import UsageError
 from agent_tui.run.standard_streams import refusal
+from agent_tui.sessions.commands import main as sessions
 from tests.support.patience import RUN_S
 
 
@@ -216,3 +217,11 @@ def test_flag_that_names_nothing_usable_is_refused_with_the_name(
 
 def test_nothing_else_is_written_where_nothing_refuses() -> None:
     assert refusal(StringIO()) is None
+
+
+def test_reader_that_leaves_in_the_middle_is_told_nothing(tmp_path: Path) -> None:
+    def say(text: str) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        sessions(["list"], root=tmp_path, workspace=tmp_path, say=say)

@@ -47,6 +47,8 @@ def main(arguments: Sequence[str], *, setup: Callable[[Path], Setup]) -> int:
     run: Callable[[Setup, argparse.Namespace], int] = options.run
     try:
         return run(setup(Path.cwd()), options)
+    except BrokenPipeError:  # the reader of the output had enough
+        raise
     except (Refused, OSError) as error:
         print(f"agent-tui: {error}", file=sys.stderr)
         return 1
