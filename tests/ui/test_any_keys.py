@@ -77,7 +77,7 @@ PASTES = [
         "two\nlines\n",
         "\r\n\r\r\n",
         "\x1b]0;title\x07\x1b[2J\x00",
-        "\ud83c \u202e \ufffd",
+        "\u202e \ufffd",
         "/tmp/no such file.png",
     ),
     *("e\u0301" * 500, "wide 日本語 " * 300, "line\n" * 20_000, "@" * 200, "x" * 400_000),
