@@ -18,6 +18,7 @@ from tests.support.wire_rules import refusals
 ROUNDS = int(os.environ.get("AGENT_TUI_TEST_KILL_ROUNDS", "12"))
 ROUNDS_A_SESSION = 20
 CALLS_A_TURN = 12
+CALLS_UNTIL_KILLED = 60  # more than there is time for, and fewer than a turn may have
 
 
 class Model:
@@ -27,13 +28,14 @@ class Model:
         self.refused: list[str] = []
         self.sent: list[list[Any]] = []
         self.number = 0
+        self.calls_a_turn = CALLS_A_TURN
 
     def __call__(self, request: Recorded) -> Answer:
         messages = request.json["messages"]
         self.refused += refusals(messages)
         self.sent.append(blocks_of(messages))
         self.number += 1
-        if self.number % CALLS_A_TURN == 0:
+        if self.number % self.calls_a_turn == 0:
             return message(f"Done {self.number}.")
         n = self.number
         tools = [
@@ -145,6 +147,7 @@ def test_h_d1_kill_9_at_random_loses_nothing_acknowledged_and_resume_always_work
             which = ["--resume", session_id] if there else ["--session-id", session_id]
             model.sent.clear()
             last = number % ROUNDS_A_SESSION == ROUNDS_A_SESSION - 1 or number == ROUNDS - 1
+            model.calls_a_turn = CALLS_A_TURN if last else CALLS_UNTIL_KILLED
             pid = program.start("-p", f"go on {number}", "--yolo", "--output-format", "stream-json", *which)
             if not last:
                 if rng.random() < 0.75:
