@@ -29,9 +29,10 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
 
     from agent_tui.extensions.bundled import themes_dir
     from agent_tui.run.preferences import Preferences
-    from agent_tui.ui.lean import import_textual_lean
+    from agent_tui.ui.lean import import_textual_lean, leave_out_pydantic_plugins
 
     import_textual_lean()
+    leave_out_pydantic_plugins()
     from agent_tui.ui.app import AgentApp
     from agent_tui.ui.presets import preset_named
     from agent_tui.ui.progress import knows_progress

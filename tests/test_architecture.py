@@ -317,9 +317,9 @@ WITH_THE_FIRST_USE = {
 
 def test_a_start_without_typing_loads_nothing_that_only_use_needs(tmp_path: Path) -> None:
     loaded = all_modules_after(f"""
-from agent_tui.ui.lean import import_pydantic_lean, import_textual_lean as lean
+from agent_tui.ui.lean import import_textual_lean as lean, leave_out_pydantic_plugins
 lean()
-import_pydantic_lean()
+leave_out_pydantic_plugins()
 import asyncio, pathlib
 import agent_tui.ui.actions, agent_tui.ui.app, agent_tui.ui.commands.builtin, agent_tui.ui.link
 from agent_tui.run.assembly import assemble

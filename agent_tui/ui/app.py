@@ -27,7 +27,6 @@ from agent_tui.ui.hand_over import HandOver
 from agent_tui.ui.instant import InstantPrompt
 from agent_tui.ui.keymap import spell
 from agent_tui.ui.keymap_file import KeymapFile
-from agent_tui.ui.lean import import_pydantic_lean
 from agent_tui.ui.leaving import Leaving
 from agent_tui.ui.main_screen import MainScreen
 from agent_tui.ui.notify import Notifier
@@ -483,9 +482,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
 
 
 def _import_link() -> type[Link]:
-    import_pydantic_lean()
     importlib.import_module("agent_tui.ui.actions")  # for the first key that needs them
     importlib.import_module("agent_tui.ui.commands.builtin")
-    from agent_tui.ui.link import Link  # 55 ms (pydantic): after the first paint, in a thread
+    from agent_tui.ui.link import Link  # 110 ms (pydantic): after the first paint, in a thread
 
     return Link

@@ -10,8 +10,6 @@ from types import FunctionType, ModuleType
 _UNUSED = "tree_sitter"
 _USER = "textual.widgets._text_area"
 _PLUGINS = "pydantic.plugin._loader"
-_CORE = "pydantic_core"
-_TYPED = "TypedDict"
 _MAKER = "_create_fn"
 
 
@@ -31,33 +29,16 @@ def import_textual_lean() -> None:
         del sys.modules[_UNUSED]
 
 
-def import_pydantic_lean() -> None:
-    """Import pydantic's core without what only plugins and type checkers use; call before anything imports pydantic.
+def leave_out_pydantic_plugins() -> None:
+    """Let pydantic look for no plugins of installed packages; call before it is imported.
 
-    Its first model would read the metadata of every installed package for plugins: 20 ms and 2 MiB with the modules
-    for it. Its core tells type checkers by 90 TypedDicts what schemas look like, and their annotations are compiled
-    one by one: 8 ms and 0.4 MiB. Relies on one private module of pydantic, in which there is one function, and on
-    where its core takes TypedDict from.
+    Its first model reads the metadata of every installed package: 20 ms and 2 MiB with the modules for it. Relies on
+    one private module of pydantic, in which there is one function.
     """
     if _PLUGINS not in sys.modules:
         stand_in = ModuleType(_PLUGINS)
         vars(stand_in)["get_plugins"] = tuple
         sys.modules[_PLUGINS] = stand_in
-    if _CORE not in sys.modules:
-        giver = importlib.import_module("typing_extensions" if sys.version_info < (3, 12) else "typing")
-        kept = vars(giver)[_TYPED]
-        setattr(giver, _TYPED, _UncheckedDict)
-        try:
-            importlib.import_module(_CORE)
-        finally:
-            setattr(giver, _TYPED, kept)
-
-
-class _UncheckedDict(dict[str, object]):
-    """Stands for TypedDict where nobody looks at the annotations."""
-
-    def __init_subclass__(cls, *, total: bool = True) -> None:
-        super().__init_subclass__()
 
 
 def compile_dataclasses_late() -> None:

@@ -27,7 +27,7 @@ BREATH_S = 0.002
 
 
 class Link:
-    """What the app holds once there is a core. This module and what it needs cost 55 ms, so the app imports
+    """What the app holds once there is a core. This module and what it needs cost 110 ms, so the app imports
     it after the first paint."""
 
     def __init__(self, app: AgentApp, backend: Backend) -> None:

@@ -103,7 +103,6 @@ def program() -> None:
         CSS_PATH = Path(agent_tui.ui.app.__file__).with_name("app.tcss")
 
         def on_mount(self) -> None:
-            super().on_mount()
             self.call_after_refresh(report, "painted")
 
         async def _welcome(self, backend: object) -> None:
