@@ -59,14 +59,16 @@ def keys(runs: int = 9) -> Iterator[Figure]:
 def untouched(runs: int = 3) -> Iterator[Figure]:
     """A start that nobody types into, with a provider whose SDK is not needed yet."""
     cpu, rss = list[float](), list[float]()
-    with Streams(lambda _: served(10)) as server:
-        for _ in range(runs):
-            with program(server.url) as child:
+    with Streams(lambda _: served(10)) as server, tempfile.TemporaryDirectory() as home:
+        for _ in range(runs + 1):
+            with program(server.url, home) as child:
                 child.until_shown(READY)
                 cpu.append(_at_rest(child))
                 rss.append(child.rss_mib())
-    yield at_most("a start without typing: CPU until it is idle", min(cpu), 0.5, "s", 2)
-    yield at_most("RSS at start, SDK not loaded", min(rss), 60.0, "MiB")
+    first, *usual = cpu
+    yield Figure("the very first start, which greets: CPU until it is idle", f"{first:.2f} s", "")
+    yield at_most("a start without typing: CPU until it is idle", min(usual), 0.5, "s", 2)
+    yield at_most("RSS at start, SDK not loaded", min(rss[1:]), 60.0, "MiB")
 
 
 def loading(keys: int = 75) -> Iterator[Figure]:
