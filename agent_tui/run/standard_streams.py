@@ -19,13 +19,9 @@ def make_usable() -> None:
             os.set_inheritable(
                 os.open(os.devnull, os.O_RDWR), True
             )  # it gets the lowest free number: this one
-    # Python has None where the descriptor was closed.
-    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stdin = _stream(0, "r")
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stdout = _stream(1, "w")
-    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stderr = _stream(2, "w")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # where the descriptor was closed
+            setattr(sys, name, _stream(number, "w" if number else "r"))
     out: object = sys.stdout
     if isinstance(out, TextIOWrapper) and out.errors == "strict":
         out.reconfigure(errors="backslashreplace")  # in JSON, too, \u2028 is that character
