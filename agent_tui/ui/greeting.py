@@ -24,7 +24,11 @@ async def greet(app: AgentApp, actions: AppActions) -> None:
     while True:
         wish = await actions.ask_screen(
             Welcome(
-                app.keys, actions.backend.status(), app.prompt.insert_text, cursor=0 if wish is None else 1
+                app.keys,
+                actions.backend.status(),
+                typed=app.prompt.insert_text,
+                pressed=app.prompt.post_message,
+                cursor=0 if wish is None else 1,
             )
         )
         match wish:

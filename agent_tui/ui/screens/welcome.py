@@ -31,7 +31,7 @@ _OFFLINE = "no language model is connected: the built-in one answers, to try thi
 
 
 class Welcome(Dialog[Wish]):
-    """Gives what was chosen. Any text that is typed goes to `typed` and closes it."""
+    """Gives what was chosen. Any text that is typed goes to `typed` and closes it, keys behind it go to `pressed`."""
 
     DEFAULT_CSS = """
     Welcome {
@@ -45,10 +45,17 @@ class Welcome(Dialog[Wish]):
     """
 
     def __init__(
-        self, keys: Keymap, status: StatusView, typed: Callable[[str], None], *, cursor: int = 0
+        self,
+        keys: Keymap,
+        status: StatusView,
+        *,
+        typed: Callable[[str], None],
+        pressed: Callable[[events.Key], object],
+        cursor: int = 0,
     ) -> None:
         super().__init__(keys)
-        self._status, self._typed, self._cursor = status, typed, cursor
+        self._status, self._typed, self._pressed, self._cursor = status, typed, pressed, cursor
+        self._passes_on = False
         self._rows = Rows(can_focus=True)
 
     def compose(self) -> ComposeResult:
@@ -87,8 +94,13 @@ class Welcome(Dialog[Wish]):
         """Pass on what is typed."""
         if event.is_printable and event.character is not None:
             event.stop()
+            self._passes_on = True
             self.finish("begin")
             self._typed(event.character)
+            return
+        if self._passes_on:  # an Enter that came at once with the text
+            event.stop()
+            self._pressed(events.Key(event.key, event.character))
             return
         super().take_key(event)
 

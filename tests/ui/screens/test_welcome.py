@@ -55,6 +55,16 @@ async def test_what_is_typed_goes_on_to_the_prompt(tmp_path: Path) -> None:
         assert not here.app.in_dialog
 
 
+async def test_an_enter_that_comes_with_the_text_sends_it(tmp_path: Path) -> None:
+    async with first_start(tmp_path) as (here, _):
+        await here.until(lambda: isinstance(here.app.screen, Welcome))
+        for key in ("h", "i", "x", "backspace", "enter"):
+            await here.key(key)
+        await here.until(lambda: here.backend.prompts == ["hi"])
+
+        assert here.app.prompt.text == ""
+
+
 async def test_it_comes_back_from_what_was_looked_at(tmp_path: Path) -> None:
     async with first_start(tmp_path) as (here, _):
         await here.until(lambda: isinstance(here.app.screen, Welcome))
