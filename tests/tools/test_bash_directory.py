@@ -1,4 +1,3 @@
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -136,10 +135,10 @@ async def test_only_the_known_descriptors_are_open(world: ToolWorld) -> None:
 
 
 async def test_the_directory_report_is_invisible_to_the_command(world: ToolWorld) -> None:
-    result = await world.bash("set -x; echo hi; echo \"[$BASH_ENV]\"; bash -c 'trap -p'")
+    traps = "trap -p EXIT DEBUG ERR RETURN"
+    result = await world.bash(f"set -x; echo hi; echo \"[$BASH_ENV]\"; bash -c '{traps}'")
 
-    plain = subprocess.run(["bash", "-c", "trap -p"], capture_output=True, text=True, check=True)
-    assert body(result) == f"+ echo hi\nhi\n+ echo '[]'\n[]\n+ bash -c 'trap -p'\n{plain.stdout}"
+    assert body(result) == f"+ echo hi\nhi\n+ echo '[]'\n[]\n+ bash -c '{traps}'\n"
 
 
 async def test_a_changed_start_up_file_is_written_anew(world: ToolWorld) -> None:
