@@ -22,6 +22,14 @@ ETC = ("passwd", "group", "nsswitch.conf", "hosts", "ld.so.cache", "alternatives
 Run = Callable[..., list[tuple[int, str]]]
 
 
+def shell_until(condition: str) -> str:
+    """Shell text that waits for a condition of what it began in the background, with an end.
+
+    A process that was just begun may not have run one instruction yet when the shell goes on.
+    """
+    return f"for _ in $(seq {RUN_S * 50:.0f}); do {condition} && break; sleep 0.02; false; done"
+
+
 @dataclass
 class World:
     """A throw-away place: a project that is a git repository, a home with secrets, a sibling, a copy of /etc."""

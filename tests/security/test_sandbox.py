@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.conftest import Run, World
+from tests.security.conftest import Run, World, shell_until
 from tests.support.sandbox_attacks import COMMON_DIR, FSMONITOR, HOOK, REPLACE
 
 pytestmark = pytest.mark.security
@@ -202,8 +202,11 @@ def test_h_s8_processes_of_the_host_cannot_be_ended(strong: Run) -> None:
 def test_h_s8_daemon_dies_with_its_command(strong: Run, world: World) -> None:
     mark = f"3{os.getpid()}.5"
 
-    strong(f"setsid sleep {mark} & disown; sleep 0.1")
+    (code, _), *_ = strong(
+        f"setsid sleep {mark} & disown; {shell_until(f'pgrep -f ^sleep.{mark} > /dev/null')}"
+    )
 
+    assert code == 0
     assert (
         subprocess.run(["pgrep", "-f", f"sleep {mark}"], stdout=subprocess.DEVNULL, check=False).returncode
         == 1

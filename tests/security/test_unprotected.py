@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.security.conftest import World
+from tests.security.conftest import World, shell_until
 
 pytestmark = pytest.mark.security
 
@@ -39,7 +39,7 @@ def test_h_s6_listeners_are_reached_without_protection(bare: Run, world: World) 
 
     (code, text), *_ = bare(
         f"{up} || true; {world.python} serve.py > said & "
-        f"until grep -q ready said; do sleep 0.02; done; {connect}; wait; cat said"
+        f"{shell_until('grep -qs ready said')}; {connect}; wait; cat said"
     )
 
     assert (code, text) == (0, "ready\nthree hits\n")
@@ -48,7 +48,10 @@ def test_h_s6_listeners_are_reached_without_protection(bare: Run, world: World) 
 def test_h_s8_a_daemon_outlives_its_command_without_protection(bare: Run) -> None:
     mark = f"5{os.getpid()}.5"
 
-    _, (code, text) = bare(f"setsid sleep {mark} > /dev/null 2>&1 & disown", f"pgrep -fc '^sleep {mark}'")
+    alive = f"pgrep -fc '^sleep {mark}'"
+    begin = f"setsid sleep {mark} > /dev/null 2>&1 & disown; {shell_until(f'{alive} > /dev/null')}"
+
+    _, (code, text) = bare(begin, alive)
 
     assert (code, text) == (0, "1\n")
 
