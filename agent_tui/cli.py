@@ -255,9 +255,10 @@ def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     if not options.print_mode and (options.json_schema or options.output_last_message is not None):
         raise _usage("--json-schema and --output-last-message need -p PROMPT")
     if options.print_mode:
+        from agent_tui.run.piped import piped_text
         from agent_tui.wiring import run_headless
 
-        piped = "" if options.input_format == "stream-json" else _piped_text()
+        piped = "" if options.input_format == "stream-json" else piped_text(sys.stdin)
         return run_headless(options, workspace, piped=piped)
     if in_browser():
         from agent_tui.wiring import run_screen
@@ -298,16 +299,3 @@ def _usage(text: str) -> Exception:
     from agent_tui.protocol.errors import UsageError
 
     return UsageError(text)
-
-
-MAX_PIPED_BYTES = 10_000_000
-
-
-def _piped_text() -> str:
-    """Read what is piped in, "" at a terminal or when nothing is connected."""
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison]  # None under pythonw and closed descriptors
-        return ""
-    data = sys.stdin.buffer.read(MAX_PIPED_BYTES + 1)
-    if len(data) > MAX_PIPED_BYTES:
-        raise _usage(f"more than {MAX_PIPED_BYTES:,} bytes on standard input; put them in a file and name it")
-    return data.decode("utf-8", errors="replace")
