@@ -13,6 +13,7 @@ from agent_tui.sandbox.interface import Confinement, Strength
 from agent_tui.sandbox.late import LateSandbox
 from agent_tui.sandbox.probe import bwrap_refused
 from tests.bench.sandboxed import sandboxed
+from tests.security.conftest import shell_until
 from tests.support.patience import until
 from tests.support.tool_world import ToolWorld, gone, make_world, processes_with
 
@@ -60,7 +61,7 @@ async def test_server_in_a_job_answers_the_next_command(world: ToolWorld) -> Non
     (world.root / "page").write_text("served by a job")
     await world.bash("exec /usr/bin/python3 -m http.server 8711 --bind 127.0.0.1", run_in_background=True)
     fetch = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8711/page').read().decode())"
-    wait = "for i in $(seq 100); do (echo > /dev/tcp/127.0.0.1/8711) 2>/dev/null && break; sleep 0.05; done"
+    wait = shell_until("(echo > /dev/tcp/127.0.0.1/8711) 2>/dev/null")
 
     result = await world.bash(f'{wait}; /usr/bin/python3 -c "{fetch}"')
 

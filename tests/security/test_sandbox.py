@@ -261,7 +261,7 @@ def test_granted_directory_can_be_written(strong: Run, world: World) -> None:
 def test_server_in_one_command_answers_the_next(strong: Run, world: World) -> None:
     (code, text), *_ = strong(
         f"{world.python} -m http.server 8765 --bind 127.0.0.1 >/dev/null 2>&1 & "
-        "for i in $(seq 50); do (echo > /dev/tcp/127.0.0.1/8765) 2>/dev/null && break; sleep 0.1; done; "
+        f"{shell_until('(echo > /dev/tcp/127.0.0.1/8765) 2>/dev/null')}; "
         "exec 3<>/dev/tcp/127.0.0.1/8765; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; head -1 <&3"
     )
 

@@ -55,7 +55,7 @@ async def test_ba_13_statuses_variables_and_directory_are_as_documented(world: T
 async def test_h14_directory_stays_when_the_command_times_out(world: ToolWorld) -> None:
     (world.root / "sub").mkdir()
 
-    await world.bash("cd sub; sleep 987", timeout=1000)
+    await world.timed_out("cd sub; pwd; sleep 987", said="/sub\n")
 
     assert world.ctx.shell.cwd == world.root
 
