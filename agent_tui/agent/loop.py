@@ -256,10 +256,10 @@ class Agent:
         """
 
         async def begin(turn: Turn) -> TurnStop | None:
-            await self._accept(turn, prompt, images, shown=shown, own_words=own_words)
+            await self._accept(turn, prompt, images, own_words=own_words)
             return None
 
-        return await self._play(begin)
+        return await self._play(begin, prompt=_sendable(prompt if shown is None else shown))
 
     async def redrive(self, known: Mapping[str, ToolCallOutcome] | None = None) -> TurnResult:
         """Go on with a turn that waits for approvals: its open calls are asked for again.
@@ -344,14 +344,16 @@ class Agent:
             raise AgentTuiError("A turn is running already; wait for its end or stop it first.")
         self._turn = Turn(
             turn_id=uuid.uuid4().hex[:12],
-            start=len(self.history),
             guard=LoopGuard(repeats=self.limits.loop_repeats),
             rounds_allowed=self.limits.max_rounds,
         )
         return self._turn
 
-    async def _play(self, begin: Callable[[Turn], Awaitable[TurnStop | None]]) -> TurnResult:
+    async def _play(
+        self, begin: Callable[[Turn], Awaitable[TurnStop | None]], *, prompt: str = ""
+    ) -> TurnResult:
         turn = self._open()
+        turn.prompt = prompt
         self.last_error = None
         try:
             try:
@@ -367,13 +369,7 @@ class Agent:
             self._turn = None
 
     async def _accept(
-        self,
-        turn: Turn,
-        prompt: str,
-        images: Sequence[ImageBlock],
-        *,
-        shown: str | None,
-        own_words: str | None,
+        self, turn: Turn, prompt: str, images: Sequence[ImageBlock], *, own_words: str | None
     ) -> None:
         text = _sendable(prompt)
         said = await turn.switch.run(partial(self._hooks.prompt, text))
@@ -395,8 +391,8 @@ class Agent:
             content.extend(await self._steps.attach(text if own_words is None else own_words))
         content.extend(images)
         content.append(TextBlock(text=text))
-        typed = text if shown is None else _sendable(shown)
-        await self._teller.said(turn, UserMessage(content=tuple(content)), typed)
+        await self._teller.said(turn, UserMessage(content=tuple(content)), turn.prompt)
+        turn.prompt_at = len(self.history) - 1
         self.queue.recorded()
 
     async def _drive(self, turn: Turn) -> TurnStop:
@@ -425,9 +421,9 @@ class Agent:
         return turn.result(stop)
 
     async def _stopped(self, turn: Turn) -> TurnResult:
-        returned = not turn.began and turn.requests <= 1 and self._only_prompt(turn)
-        if returned:
-            self._forget_prompt(turn)
+        returned = turn.requests <= 1 and self._forget_prompt(turn)
+        if turn.prompt and turn.prompt_at is None and not self._teller.origin:
+            await self._teller.notice(turn, "Your message was not sent.", returned=turn.prompt)
         await self._teller.journal.turn_finished(
             turn_id=turn.turn_id, stop_reason=PROMPT_RETURNED if returned else "cancelled"
         )
@@ -440,9 +436,8 @@ class Agent:
 
     async def _fail(self, turn: Turn, error: AgentTuiError | OSError) -> TurnResult:
         self.last_error = error
-        poisoned = isinstance(error, BadResponse) and not turn.began and self._only_prompt(turn)
-        if poisoned:  # a prompt that the server refuses would make it refuse every later turn
-            self._forget_prompt(turn)
+        # a prompt that the server refuses would make it refuse every later turn
+        poisoned = isinstance(error, BadResponse) and self._forget_prompt(turn)
         await self._teller.sink(
             TurnFailed(turn_id=turn.turn_id, origin=self._teller.origin, error=str(error), usage=turn.usage)
         )
@@ -454,13 +449,13 @@ class Agent:
             await self._teller.notice(turn, f"The session could not be written: {second}")
         return turn.result("failed", error=str(error))
 
-    def _only_prompt(self, turn: Turn) -> bool:
-        """Tell whether nothing but the person's words was recorded in this turn."""
-        return len(turn.messages) <= 1 and len(self.history) - turn.start <= 1
-
-    def _forget_prompt(self, turn: Turn) -> None:
-        self._teller.conversation.cut_to(turn.start)
-        turn.messages.clear()
+    def _forget_prompt(self, turn: Turn) -> bool:
+        """Take the turn's prompt out of the conversation; False when there is none or something came of it."""
+        if turn.prompt_at is None or turn.began or turn.prompt_at != len(self.history) - 1:
+            return False
+        self._teller.conversation.cut_to(turn.prompt_at)
+        turn.messages.pop()
+        return True
 
 
 def _sendable(text: str) -> str:

@@ -1,0 +1,94 @@
+"""Stopping a turn before its prompt was sent, or while it goes on without a prompt of its own."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_tui.protocol.errors import BadResponse
+from agent_tui.protocol.events import Notice, TurnCancelled
+from agent_tui.protocol.messages import ToolResultBlock
+from agent_tui.protocol.permissions import PermissionRequest
+from agent_tui.providers.scripted import calls, text, use
+from agent_tui.sessions.session import Session
+from agent_tui.sessions.store import SessionStore
+from tests.support.agent_world import World, world
+
+WAITING = PermissionRequest(
+    request_id="r", call_id="c", tool="bash", title="", permissions=(), arguments_json="{}", args_sha256="0"
+)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return SessionStore(tmp_path / "sessions").create(tmp_path)
+
+
+async def stop_while_attaching(w: World, session: Session, prompt: str) -> None:
+    """Run a turn that succeeds, then stop a second one while what its prompt points at is read."""
+    begun, never = asyncio.Event(), asyncio.Event()
+
+    async def attach(words: str) -> Any:
+        if words == prompt:
+            begun.set()
+            await never.wait()
+        return ()
+
+    agent = w.agent(journal=session, attach=attach)
+    await agent.run("first")
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(agent.run(prompt))
+        await begun.wait()
+        agent.cancel()
+    assert turn.result().stop_reason == "cancelled"
+    assert agent.history == tuple(session.messages())
+    session.close()
+
+
+async def test_a_stop_before_the_prompt_was_written_down_leaves_earlier_turns_in_the_session(
+    session: Session,
+) -> None:
+    await stop_while_attaching(world(text("one")), session, "second")
+
+    assert [m.role for m in session.messages()] == ["user", "assistant"]
+
+
+async def test_a_stop_before_the_prompt_was_written_down_gives_this_prompt_back(session: Session) -> None:
+    w = world(text("one"))
+
+    await stop_while_attaching(w, session, "second")
+
+    assert [e.returned for e in w.sink.of(Notice)] == ["second"]
+    assert w.sink.of(TurnCancelled)[0].prompt_returned is False  # a front end knows of no prompt of this turn
+
+
+async def test_stopping_a_round_that_goes_on_keeps_what_its_calls_came_to(session: Session) -> None:
+    w = world(calls(use("bash", call_id="c")))
+    w.rounds.journal, w.rounds.pending = session, (WAITING,)
+    agent = w.agent(journal=session)
+    await agent.run("first")
+    w.rounds.pending, w.rounds.hold = (), asyncio.Event()
+    w.rounds.started.clear()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(agent.redrive())
+        await w.rounds.started.wait()
+        agent.cancel()
+
+    assert isinstance(agent.history[-1].content[0], ToolResultBlock)
+    assert agent.history == tuple(session.messages())
+    session.close()
+
+
+async def test_a_refused_request_of_a_turn_without_a_prompt_takes_nothing_back(session: Session) -> None:
+    w = world(text("one"), BadResponse("no such parameter"))
+    agent = w.agent(journal=session)
+    await agent.run("first")
+
+    result = await agent.redrive()
+
+    assert result.stop_reason == "failed"
+    assert [m.role for m in agent.history] == ["user", "assistant"]
+    assert agent.history == tuple(session.messages())
+    session.close()
