@@ -11,11 +11,11 @@ from codecs import IncrementalDecoder, getincrementaldecoder
 from typing import IO, cast
 
 from textual import events
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from agent_tui.ui.instant import InstantPrompt
+from agent_tui.ui.terminal_keys import TerminalKeys
 
 READ_BYTES = 4096
 # An escape sequence that is not complete is given up after Textual's ESCAPE_DELAY (0.1 s): after input we look a few
@@ -28,6 +28,8 @@ SWITCH_S = 0.0005
 _ALTERNATE_SCREEN = "\x1b[?1049h"
 _QUERY = re.compile(r"\x1b\[\?\d+\$p")
 _PASTE_BEGINS, _PASTE_ENDS = b"\x1b[200~", b"\x1b[201~"
+# tmux tells Shift+Enter from Enter (set -s extended-keys on) only for who asks for it; it does not know kitty's way to ask.
+_ASK_TMUX_FOR_KEYS, _ASK_TMUX_NO_LONGER = "\x1b[>4;1m", "\x1b[>4m"
 _CUT_SEQUENCE = re.compile(rb"\x1b(\[[0-9;:<?]*)?\Z")
 
 
@@ -91,12 +93,16 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()
         if drawn is not None and self.attrs_before is not None:
             self.attrs_before = drawn.attributes  # what Textual found are the drawn prompt's
+        if _in_tmux():
+            self.write(_ASK_TMUX_FOR_KEYS)
 
     def stop_application_mode(self) -> None:
         """Give the terminal back as it was."""
         if self.take_over() is not None:  # no frame of ours has ended the colours of the drawn prompt
             self.write("\x1b[0m")
         self._write_held()
+        if _in_tmux():
+            self.write(_ASK_TMUX_NO_LONGER)
         super().stop_application_mode()
 
     def write(self, data: str) -> None:
@@ -139,7 +145,7 @@ class TerminalDriver(LinuxDriver):
             sys.setswitchinterval(before)
 
     def _read_input(self) -> None:
-        parser = XTermParser(self._debug)
+        parser = TerminalKeys(self._debug)
         decoder = getincrementaldecoder("utf-8")("replace")
         ticks = 0
         if self._kept:
@@ -166,7 +172,7 @@ class TerminalDriver(LinuxDriver):
             for message in parser.tick():
                 self.process_message(message)
 
-    def _feed(self, data: bytes, parser: XTermParser, decoder: IncrementalDecoder) -> None:
+    def _feed(self, data: bytes, parser: TerminalKeys, decoder: IncrementalDecoder) -> None:
         if text := decoder.decode(data):
             for message in parser.feed(text):
                 self.process_message(message)
@@ -189,6 +195,10 @@ class TerminalDriver(LinuxDriver):
         os.write(self._wake_w, b"x")
         super().disable_input()
         os.read(self._wake_r, 1)
+
+
+def _in_tmux() -> bool:
+    return bool(os.environ.get("TMUX"))
 
 
 class TerminalLost(events.Event, bubble=False):
