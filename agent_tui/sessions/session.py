@@ -41,6 +41,8 @@ PROMPT_RETURNED = "prompt_returned"
 """The stop reason of a turn whose prompt does not count: nothing came of it, and it leaves the active path."""
 _CLOSE_TIMEOUT_S = 2.0
 _CHILD_CHARS = 48
+_READ_AT_ONCE = 64
+"""Records that are read forwards, as a file is read best, on the way back to the one that is looked for."""
 
 
 class Session:
@@ -72,8 +74,9 @@ class Session:
         self._data_dir = data_dir
         self._header = header
         self._lines: list[bytes] = []
-        self._records: list[RawRecord] | None = None
-        self._outline = outline
+        self._written = 0
+        self._records: tuple[int, list[RawRecord]] | None = None
+        self._outline = None if outline is None else (0, outline)
         self._leaf = outline.leaf if outline else ""
         self._before_turn = self._leaf
         self._held: list[tuple[str, ToolCallOutcome]] = []
@@ -256,21 +259,23 @@ class Session:
 
     def outline(self) -> Outline:
         """Look through the file and what is not in it yet; kept until the next record or until it is shown."""
-        if (outline := self._outline) is not None:
-            return outline
+        kept, written = self._outline, self._written
+        if kept is not None and kept[0] == written:
+            return kept[1]
         unsaved = tuple(self._lines if self._file is None else self._file.unsaved)
         try:
-            self._outline = outline = Outline(self._file.path if self._file else None, unsaved)
+            outline = Outline(self._file.path if self._file else None, unsaved)
         except OSError:  # never written, or on a disk that is gone: what is in memory counts
-            self._outline = outline = Outline(None, unsaved)
+            outline = Outline(None, unsaved)
+        self._outline = written, outline
         return outline
 
     def records(self) -> list[RawRecord]:
         """Give `frames.tree_part` of all records, the other branches too; kept until the next record."""
-        records = self._records
-        if records is None:
-            self._records = records = read_frames(self._all_lines(), keep=tree_part).records
-        return records
+        kept, written = self._records, self._written
+        if kept is None or kept[0] != written:
+            self._records = kept = written, read_frames(self._all_lines(), keep=tree_part).records
+        return kept[1]
 
     def whole_records(self) -> list[RawRecord]:
         """Give all records with the large texts that the file only names, so that they need no other file."""
@@ -425,6 +430,7 @@ class Session:
             if header is not None:
                 self._write(header, sync=False)
             self._write({**record, **facts()}, sync=sync)
+            self._written += 1  # what another thread has read meanwhile may lack this record
 
         await asyncio.wrap_future(self._thread.submit(write))
         return str(record["id"])
@@ -449,11 +455,12 @@ class Session:
     def _newest(self, is_meant: Callable[[RawRecord], bool], *kinds: str) -> RawRecord:
         """Give the newest record of these types that is meant, {} when there is none."""
         outline = self.outline()
-        found: RawRecord = {}
-        for record in outline.records(outline.of_kinds(*kinds)):
-            if is_meant(record):
-                found = record
-        return found
+        entries = outline.of_kinds(*kinds)
+        for end in range(len(entries), 0, -_READ_AT_ONCE):
+            records = list(outline.records(entries[max(0, end - _READ_AT_ONCE) : end]))
+            if found := next(filter(is_meant, reversed(records)), None):
+                return found
+        return {}
 
 
 def _call_of(record: RawRecord) -> Json:

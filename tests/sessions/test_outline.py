@@ -1,7 +1,9 @@
+import asyncio
 import json
 import random
+import threading
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from agent_tui.sessions.frames import RawRecord, active_leaf, active_path, frame
 from agent_tui.sessions.outline import Outline
 from agent_tui.sessions.restore import INTERRUPTED, NEVER_RAN, restore
 from agent_tui.sessions.restored import Restored
+from agent_tui.sessions.session import Session
 from agent_tui.sessions.store import SessionStore
 from agent_tui.sessions.tree import (
     branch_end,
@@ -31,7 +34,7 @@ from agent_tui.sessions.tree import (
 )
 from agent_tui.sessions.upkeep import verify
 from tests.support.random_session import NOBODY_KNOWS, RandomSession
-from tests.support.session_world import file_of
+from tests.support.session_world import file_of, outcome, user
 
 
 def harmed(lines: Sequence[bytes], chance: random.Random) -> list[bytes]:
@@ -251,3 +254,43 @@ def meaning(path: Sequence[Any]) -> Restored:
     answer()
     means.messages = said[begin:]
     return means
+
+
+@pytest.mark.parametrize("earlier", [0, 200])
+async def test_the_newest_result_of_a_call_is_found_wherever_it_stands(tmp_path: Path, earlier: int) -> None:
+    session = SessionStore(tmp_path / "sessions").create(tmp_path)
+    for output, count in (("old", 1), ("new", 1), ("other", earlier)):
+        for number in range(count):
+            done = outcome("c" if output != "other" else f"o{number}", output)
+            await session.outcome(done, turn_id="t")
+
+    whole = session.full_output("c")
+
+    assert whole is not None
+    assert (whole.text, session.full_output("nobody")) == ("new", None)
+    session.close()
+
+
+@pytest.mark.parametrize("read", [lambda s: s.outline().kinds, lambda s: [r["type"] for r in s.records()]])
+async def test_what_is_read_while_a_record_is_written_does_not_hide_it(
+    tmp_path: Path, read: Callable[[Session], list[str]]
+) -> None:
+    writing, go_on = threading.Event(), threading.Event()
+
+    def hold(line: str) -> str:
+        if "second" in line:
+            writing.set()
+            go_on.wait(10)
+        return line
+
+    session = SessionStore(tmp_path / "sessions", redact=hold).create(tmp_path)
+    await session.user_message(user("first"), turn_id="t", text="first")
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(session.user_message(user("second"), turn_id="t", text="second"))
+        await asyncio.to_thread(writing.wait, 10)
+        read(session)
+        go_on.set()
+
+    assert read(session).count("user") == 2
+    session.close()
