@@ -1,5 +1,6 @@
 """Goes back and forth in a session: its conversation, its files, or both. Nothing is ever deleted."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class Rewind:
 
     async def preview(self, entry_id: str) -> list[FileChange]:
         """Say what going back to before the prompt `entry_id` would do to the files. Raises AgentTuiError."""
-        records = self._session.records()
+        records = await self._records()
         tree = files_before(records, entry_id)
         if self._checkpoints is None or tree is None:
             return []
@@ -61,7 +62,7 @@ class Rewind:
 
     async def preview_redo(self) -> list[FileChange] | None:
         """Say what `redo` would do to the files; None when there is nothing to redo. Raises AgentTuiError."""
-        records = self._session.records()
+        records = await self._records()
         target = redo_target(records)
         if target is None:
             return None
@@ -82,7 +83,7 @@ class Rewind:
 
         Raises AgentTuiError; then nothing was moved.
         """
-        records = self._session.records()
+        records = await self._records()
         point = next((p for p in points(records) if p.entry_id == entry_id), None)
         if point is None:
             raise AgentTuiError(f"There is no prompt {entry_id!r} in this session.")
@@ -92,7 +93,7 @@ class Rewind:
 
     async def undo(self, *, allowed: Collection[str] = ()) -> Rewound | None:
         """Take back the last prompt with what it did to the files; None when there is none."""
-        records = self._session.records()
+        records = await self._records()
         before = undo_target(records)
         if before is None:
             return None
@@ -101,12 +102,15 @@ class Rewind:
 
     async def redo(self, *, allowed: Collection[str] = ()) -> Rewound | None:
         """Bring back what the last undo took; None when there is nothing."""
-        records = self._session.records()
+        records = await self._records()
         target = redo_target(records)
         if target is None:
             return None
         move = _Move(target, files_at(records, target), REDO, doubtful=files_left(records))
         return await self._move(move, allowed)
+
+    async def _records(self) -> Sequence[RawRecord]:
+        return await asyncio.to_thread(self._session.records)
 
     async def _back(
         self,
@@ -130,7 +134,7 @@ class Rewind:
     async def _move(self, move: "_Move", allowed: Collection[str]) -> Rewound:
         done: PutBack | None = None
         if move.tree is not None and self._checkpoints is not None:
-            last = last_files(self._session.records())
+            last = last_files(await self._records())
             done = await self._checkpoints.put_back(
                 move.tree, last=last, allowed=allowed, doubtful=move.doubtful, later=move.later
             )

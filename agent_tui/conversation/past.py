@@ -100,7 +100,7 @@ class SessionPast:
         await self._opened().record.label(entry_id, label)
 
     async def fork(self, entry_id: str = "") -> str:
-        point = self._point(entry_id) if entry_id else None
+        point = await self._point(entry_id) if entry_id else None
         record = self._opened().record
         outline = await asyncio.to_thread(record.outline)
         path = outline.path(point.before if point else None)
@@ -166,8 +166,9 @@ class SessionPast:
     async def _records(self) -> Sequence[RawRecord]:
         return await asyncio.to_thread(self._opened().record.records)
 
-    def _point(self, entry_id: str) -> TreePoint:
-        point = next((p for p in self._rewind().points() if p.entry_id == entry_id), None)
+    async def _point(self, entry_id: str) -> TreePoint:
+        points = await asyncio.to_thread(self._rewind().points)
+        point = next((p for p in points if p.entry_id == entry_id), None)
         if point is None:
             raise AgentTuiError(f"There is no prompt {entry_id!r} in this session.")
         return point

@@ -111,7 +111,8 @@ class SessionTalk:
         if self._agent().running:
             raise AgentTuiError("A turn is running; stop it or wait for its end.")
         record = self._record()
-        path = [entry for entry in active_path(record.records()) if "parent" in entry]
+        records = await asyncio.to_thread(record.records)
+        path = [entry for entry in active_path(records) if "parent" in entry]
         while path and path[-1].get("type") in _QUIET:
             path.pop()
         if not path or path[-1].get("type") != "compacted":
