@@ -50,6 +50,11 @@ class Server:
         """The name with the address behind it, once: a server without a name of its own is called by its address."""
         return self.name if self.base_url in self.name else f"{self.name} at {self.base_url}"
 
+    @property
+    def inside(self) -> str:
+        """The name as it stands inside a sentence."""
+        return f"the {self.name[4:]}" if self.name.startswith("The ") else self.name
+
     def clean(self, text: str) -> str:
         """Take the key out of a text and make it one short line."""
         for secret in self.secrets:
@@ -160,7 +165,7 @@ def _status_in(body: object) -> int:
 def cut(server: Server, error: Exception, *, where: str = "") -> StreamCut:
     """Give the error for a connection that broke in the middle; `where` says after how much."""
     words = str(error) or type(error).__name__
-    return StreamCut(server.clean(f"The connection to {server.name} broke{where}: {words}"))
+    return StreamCut(server.clean(f"The connection to {server.inside} broke{where}: {words}"))
 
 
 def not_sent(server: Server, error: Exception) -> BadResponse:

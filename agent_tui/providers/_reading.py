@@ -129,7 +129,7 @@ def whole_reply(body: bytes, fold: Fold, server: failures.Server) -> Sequence[De
     try:
         parsed = parse_object(body.removeprefix(b"\xef\xbb\xbf"))
     except ValueError as error:
-        raise StreamCut(f"The answer of {server.name} is cut off ({error}).") from error
+        raise StreamCut(f"The answer of {server.inside} is cut off ({error}).") from error
     problem = error_in(parsed)
     if problem is not None:
         raise failures.from_kind(server, problem)

@@ -8,7 +8,15 @@ from agent_tui.protocol.errors import (
     ProviderError,
     RateLimited,
 )
-from agent_tui.providers._failures import Server, from_kind, from_network, from_status, retry_after, web_page
+from agent_tui.providers._failures import (
+    Server,
+    cut,
+    from_kind,
+    from_network,
+    from_status,
+    retry_after,
+    web_page,
+)
 
 SERVER = Server(
     name="Anthropic",
@@ -168,3 +176,12 @@ def test_a_web_page_names_its_title_and_the_base_url() -> None:
 
     assert "Login" in text
     assert "https://api.example" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"), [("Anthropic", "Anthropic"), ("The server at http://x", "the server at http://x")]
+)
+def test_a_server_without_a_name_begins_no_sentence_inside_one(name: str, inside: str) -> None:
+    server = Server(name=name, base_url="http://x", key_hint="", model="m")
+
+    assert str(cut(server, OSError("gone"))) == f"The connection to {inside} broke: gone"
