@@ -45,6 +45,15 @@ async def test_why_says_that_no_rule_answers_where_nothing_else_is_the_reason(wo
         assert "no rule allows or denies it, so you are asked" in here.picture()
 
 
+async def test_a_call_that_comes_up_again_says_why_without_being_asked(workspace: Path) -> None:
+    again = bash_request("c1").model_copy(update={"reason": "the edited call needs more than was approved"})
+    async with stage(workspace, backend=asking(workspace, again), size=(100, 40)) as here:
+        await here.send("go")
+        await here.approval()
+
+        assert "The edited call needs more than was approved." in here.picture()
+
+
 async def test_why_shows_reason_and_arguments_and_escape_leaves_it_first(workspace: Path) -> None:
     request = bash_request("c1", "make deploy", reason="changes a remote", risk=Risk.HIGH)
     async with stage(workspace, backend=asking(workspace, request), size=(100, 40)) as here:

@@ -83,6 +83,8 @@ def above(row: Row) -> list[Content]:
         lines.append(Content.styled("Nothing to decide: a rule answered this call.", "$muted"))
     if request.second_review:
         lines.append(Content.styled("The file changed since you approved this: look again.", "bold $warning"))
+    elif request.reason:
+        lines.append(Content.styled(f"{clean(request.reason[:1].upper() + request.reason[1:])}.", "$warning"))
     if row.edited is not None:
         lines.append(Content.styled("You edited this call; the model is told.", "$warning"))
     if request.may_change:
