@@ -154,6 +154,10 @@ class TurnView:
             self._transcript.stream_end(self._stream[1])
             self._stream = None
 
+    def _forget_stream(self) -> None:
+        self._end_stream()
+        self._streamed = False
+
     def _assistant_finished(self, event: AssistantFinished) -> None:
         if event.origin:
             return
@@ -264,14 +268,14 @@ class TurnView:
     def _turn_started(self, event: TurnStarted) -> None:
         if event.origin:
             return
+        self._forget_stream()  # a turn that a fault of ours ended told no end
         self._prompt = event.prompt
         self._transcript.add(ReplayBlock(kind="user", text=event.prompt, images=event.images))
 
     def _turn_ended(self, event: TurnFinished | TurnFailed | TurnCancelled) -> None:
         if event.origin:
             return
-        self._end_stream()
-        self._streamed = False
+        self._forget_stream()
         self._requests.clear()
         match event:
             case TurnFailed():

@@ -10,6 +10,7 @@ from agent_tui.protocol.events import (
     Notice,
     Retrying,
     RoundStarted,
+    TextDelta,
     ThinkingDelta,
     ToolDenied,
     ToolFinished,
@@ -126,6 +127,20 @@ async def test_a_bug_in_a_turn_costs_one_turn_and_goes_to_the_log(workspace: Pat
         assert here.shown[-1] == ("assistant", "fine")
         assert "ValueError: oh [no" in log.read_text()
         assert log.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_reply_after_a_bug_in_the_middle_of_another_is_a_block_of_its_own(workspace: Path) -> None:
+    half = emit(TextDelta(turn_id="t", text="half"))
+    backend = FakeBackend(workspace, script=[[half, fail(ValueError("oh"))], [say("fine")]])
+    async with stage(workspace, backend=backend) as here:
+        for prompt in ("one", "two"):
+            await here.send(prompt)
+            await here.idle()
+
+        assert [shown for shown in here.shown if shown[0] == "assistant"] == [
+            ("assistant", "half"),
+            ("assistant", "fine"),
+        ]
 
 
 async def test_an_unhandled_error_leaves_a_sentence_and_a_log(workspace: Path, tmp_path: Path) -> None:
