@@ -424,9 +424,10 @@ class Agent:
         returned = turn.requests <= 1 and self._forget_prompt(turn)
         if turn.prompt and turn.prompt_at is None and not self._teller.origin:
             await self._teller.notice(turn, "Your message was not sent.", returned=turn.prompt)
-        await self._teller.journal.turn_finished(
-            turn_id=turn.turn_id, stop_reason=PROMPT_RETURNED if returned else "cancelled"
-        )
+        if returned or turn.messages:  # else nothing was written down that could have an end
+            await self._teller.journal.turn_finished(
+                turn_id=turn.turn_id, stop_reason=PROMPT_RETURNED if returned else "cancelled"
+            )
         await self._teller.sink(
             TurnCancelled(
                 turn_id=turn.turn_id, origin=self._teller.origin, usage=turn.usage, prompt_returned=returned

@@ -52,6 +52,7 @@ async def test_a_stop_before_the_prompt_was_written_down_leaves_earlier_turns_in
     await stop_while_attaching(world(text("one")), session, "second")
 
     assert [m.role for m in session.messages()] == ["user", "assistant"]
+    assert [r["type"] for r in session.records()] == ["header", "user", "assistant", "turn_end"]
 
 
 async def test_a_stop_before_the_prompt_was_written_down_gives_this_prompt_back(session: Session) -> None:
