@@ -9,6 +9,7 @@ from typing import cast
 
 from agent_tui.agent.checkpoints import Checkpoint, CheckpointError, Checkpoints
 from agent_tui.agent.steps import RoundRunner
+from agent_tui.executor.bounded import StopSignal
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome
@@ -58,6 +59,7 @@ class CheckpointedRounds:
         self._patience_s = patience_s
         self._failed = False
         self._known_uncovered: frozenset[str] = frozenset()
+        self._stop = StopSignal()
         self.last = last
 
     async def run(
@@ -67,12 +69,20 @@ class CheckpointedRounds:
         turn_id: str,
         round_index: int,
         resumed: Mapping[str, ToolCallOutcome] | None = None,
+        stopped: bool = False,
     ) -> BatchResult:
         """Run a round, with checkpoints around it unless all its calls only read."""
+        self._stop = StopSignal()
         changes = any(not self._tools.owns(c.name) or not self._tools.readable(c.name) for c in calls)
-        if changes:
+        if changes and not stopped:
             await self._take(BEFORE, list(self._named(calls)))
-        batch = await self._inner.run(calls, turn_id=turn_id, round_index=round_index, resumed=resumed)
+        batch = await self._inner.run(
+            calls,
+            turn_id=turn_id,
+            round_index=round_index,
+            resumed=resumed,
+            stopped=stopped or self._stop.pressed,
+        )
         if changes and any(
             outcome.effect in ("ran", "failed", "timeout", "cancelled") for outcome in batch.outcomes
         ):
@@ -80,12 +90,14 @@ class CheckpointedRounds:
         return batch
 
     def cancel(self) -> None:
-        """Stop the running round."""
+        """Stop the running round, also one that waits for its checkpoint."""
+        self._stop.press()
         self._inner.cancel()
 
     async def _take(self, label: str, extra: Sequence[str] = ()) -> None:
-        if not await self._checkpoints.ready(0 if self._failed else self._patience_s):
-            await self._fail("The project has so many files that the first look at them is not done yet.")
+        if not await self._checkpoints.ready(0 if self._failed else self._patience_s, stop=self._stop):
+            if not self._stop.pressed:
+                await self._fail("The project has so many files that the first look at them is not done yet.")
             return
         try:
             taken = await self._checkpoints.take(extra, since=self.last)

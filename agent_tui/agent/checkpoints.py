@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from agent_tui.executor.bounded import StopSignal
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.sessions.encoding import as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
@@ -93,11 +94,15 @@ class Checkpoints:
         if self._first is None:
             self._first = asyncio.create_task(self._look())  # owned: ended by aclose
 
-    async def ready(self, patience_s: float) -> bool:
-        """Wait for the first look, `patience_s` at most; tell whether it is over."""
+    async def ready(self, patience_s: float, *, stop: StopSignal) -> bool:
+        """Wait for the first look, `patience_s` at most and until `stop` is pressed; tell whether it is over."""
         self.begin()
         assert self._first is not None  # begun in the line above
-        await asyncio.wait({self._first}, timeout=patience_s)
+        waiter = stop.watch()
+        try:
+            await asyncio.wait({self._first, waiter}, timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.unwatch(waiter)
         return self._first.done()
 
     async def _look(self) -> None:

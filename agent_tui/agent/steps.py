@@ -46,8 +46,12 @@ class RoundRunner(Protocol):
         turn_id: str,
         round_index: int,
         resumed: Mapping[str, ToolCallOutcome] | None = None,
+        stopped: bool = False,
     ) -> BatchResult:
-        """Give one outcome per call, in request order; those in `resumed` were given before a pause."""
+        """Give one outcome per call, in request order; those in `resumed` were given before a pause.
+
+        A round that was `stopped` before it began runs nothing.
+        """
         ...
 
     def cancel(self) -> None:

@@ -71,17 +71,20 @@ class Rounds:
         turn_id: str,
         round_index: int,
         resumed: Mapping[str, ToolCallOutcome] | None = None,
+        stopped: bool = False,
     ) -> BatchResult:
         """Give one outcome per call, in request order, whatever happens.
 
         With a deferring approver `pending` holds the requests and nothing ran. A round that goes on after such a
         pause passes as `resumed` the outcomes it has already: those calls are not run again, and what is still
-        deferred holds back nothing else.
+        deferred holds back nothing else. A round that was `stopped` before it began runs nothing.
         """
         if not calls:
             return BatchResult(outcomes=())
         self._denied.start(turn_id)
         self._stop = StopSignal()
+        if stopped:
+            self._stop.press()
         try:
             return await self._round(self._stop, turn_id, resumed).run(unique_ids(calls), round_index)
         finally:

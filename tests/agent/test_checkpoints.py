@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 import random
@@ -16,6 +17,7 @@ from agent_tui.protocol.tools import ToolCall
 from agent_tui.sessions.store import CHECKPOINTS
 from tests.support.agent_world import FakeRounds, FakeTools
 from tests.support.checkpoint_world import Scene, state
+from tests.support.round_world import call, effects, make_world
 from tests.support.session_world import user
 
 
@@ -391,3 +393,36 @@ async def test_a_call_that_names_no_possible_path_is_no_fault(
     await rounds.run([call], turn_id="t", round_index=0)
 
     assert (inner.ran, said) == ([[call]], [])
+
+
+async def test_a_stop_while_a_round_waits_for_its_checkpoint_runs_nothing(
+    workspace: Path, checkpoints: Checkpoints
+) -> None:
+    world = make_world(workspace)
+    said, looking = list[str](), asyncio.Event()
+
+    async def never_done() -> None:
+        looking.set()
+        await asyncio.Event().wait()
+
+    async def say(text: str) -> None:
+        said.append(text)
+
+    checkpoints._first = asyncio.create_task(never_done())
+    rounds = CheckpointedRounds(
+        world.rounds,
+        checkpoints=checkpoints,
+        tools=world.rounds.tools,
+        keep=lambda facts: say("kept"),
+        say=say,
+    )
+
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(
+            rounds.run([call("c0", "bash", command="make")], turn_id="t", round_index=0)
+        )
+        await looking.wait()
+        rounds.cancel()
+
+    assert effects(running.result()) == {"c0": "cancelled"}
+    assert (world.log.lines, said, running.result().cancelled) == ([], [], True)

@@ -93,7 +93,13 @@ class FakeRounds:
         self.journal: Any = NullJournal()
 
     async def run(
-        self, calls: Sequence[ToolCall], *, turn_id: str, round_index: int, resumed: Any = None
+        self,
+        calls: Sequence[ToolCall],
+        *,
+        turn_id: str,
+        round_index: int,
+        resumed: Any = None,
+        stopped: bool = False,
     ) -> BatchResult:
         self.resumed = resumed
         self.ran.append(list(calls))
