@@ -230,7 +230,6 @@ class Core:
         self._session.checkpoints.begin()
         self._session.restored = Restored()  # whatever waited there is answered by this turn
         await self._join_tools()
-        await self._session.hooks.ready()
         result = await self.agent.run(typed.text, images=images, shown=typed.shown, own_words=typed.own_words)
         await self._tell_new()
         return result

@@ -44,7 +44,8 @@ class SessionHooks:
     # Turns
 
     async def prompt(self, text: str) -> PromptSaid:
-        """Pass what the person wrote through the hooks of user_prompt."""
+        """Pass what the person wrote through the hooks of user_prompt, once those of session_start have answered."""
+        await self.ready()
         said = await self._fire(EventName.USER_PROMPT, {"prompt": text})
         return PromptSaid(block=said.reason if said.decision == "deny" else "", context=said.context)
 
@@ -78,9 +79,13 @@ class SessionHooks:
 
     async def ready(self) -> None:
         """Wait until the hooks of session_start have answered: the first prompt carries what they add."""
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            await starting
+        starting = self._starting
+        if starting is None:
+            return
+        await asyncio.wait({starting})  # a turn that is stopped meanwhile must not end them
+        self._starting = None
+        if not starting.cancelled():
+            starting.result()
 
     async def end(self, reason: End) -> None:
         """Tell that the session closes; what takes longer than 1.5 s is killed."""

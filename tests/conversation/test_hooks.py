@@ -1,4 +1,6 @@
+import asyncio
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from agent_tui.providers.scripted import calls, text, use
 from agent_tui.toolkit.testing import ScriptedApprover
 from tests.support.core_world import audit, configure, open_core
 from tests.support.hook_world import say
+from tests.support.patience import until
 
 
 def hook(event: str, command: str, **more: Any) -> str:
@@ -216,6 +219,25 @@ async def test_x14_what_start_and_prompt_hooks_add_goes_with_the_prompt(workspac
         assert "[cut at 4 KiB]" in first
         assert json.loads((workspace / "start.json").read_text())["source"] == "new"
         assert first.count("</system-note>") == first.count("<system-note>")
+
+
+async def test_a_turn_that_waits_for_start_hooks_can_be_stopped_and_the_next_one_has_what_they_add(
+    workspace: Path,
+) -> None:
+    os.mkfifo(workspace / "gate")
+    configure(hook("session_start", "cat gate"))
+    async with open_core(workspace, text("one")) as world:
+        async with asyncio.TaskGroup() as group:
+            stopped = group.create_task(world.core.run_turn("first"))
+            await until(lambda: world.core.agent.running)
+            world.core.cancel_turn()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.to_thread((workspace / "gate").write_text, "It is Friday."))
+            await world.core.run_turn("second")
+
+        assert stopped.result().stop_reason == "cancelled"
+        assert "It is Friday." in world.words()
+        assert len(world.provider.requests) == 1
 
 
 async def test_a_stop_hook_keeps_the_turn_going_at_most_three_times(workspace: Path) -> None:
