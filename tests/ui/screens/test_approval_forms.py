@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from agent_tui.protocol.permissions import Decision, Scope
 from agent_tui.ui.render.safe import unvis
 from agent_tui.ui.screens.approval import preview
@@ -92,6 +94,22 @@ async def test_hunks_are_taken_one_by_one(workspace: Path) -> None:
         [verdicts] = here.backend.verdicts
         assert verdicts["c1"].accepted_hunks == (1,)
         assert verdicts["c1"].permissions[0].decision is Decision.ALLOW
+
+
+@pytest.mark.parametrize(("rows", "keys"), [(40, "h"), (40, "fh"), (24, "h"), (11, "h")])
+async def test_hunks_of_a_single_call_are_seen_while_they_are_chosen(
+    workspace: Path, rows: int, keys: str
+) -> None:
+    async with stage(workspace, backend=asking(workspace, edit_request("c1")), size=(80, rows)) as here:
+        await here.send("go")
+        await here.approval()
+
+        await here.press(*keys, "down", "space")
+        assert "[x] -1,4 +1,4" in here.picture()
+        assert "[ ] -20,3 +20,4" in here.picture()
+
+        await here.press("escape")
+        assert "[x]" not in here.picture()
 
 
 async def test_taking_no_hunk_is_a_denial(workspace: Path) -> None:

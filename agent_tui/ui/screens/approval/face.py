@@ -28,6 +28,7 @@ TINY_HEIGHT = 12
 _PLAIN_HEIGHT = 30
 _NARROW_WIDTH = 40
 _NAME_CELLS = 6
+_LISTED_CHOICES = 5  # app.tcss has it too: with the line above them
 
 
 @dataclass
@@ -48,6 +49,7 @@ class Face(Vertical):
         super().__init__(classes="frame")
         self.keys = keys
         self.note_text = ""
+        self._choices = 0
         self._known_rows: dict[Row, tuple[tuple[object, ...], Content]] = {}
         self.title_line = Static("", classes="title", markup=False)
         self.calls = Rows(classes="calls")
@@ -72,11 +74,15 @@ class Face(Vertical):
     def draw(self, round_: Round, shown: Shown, *, cursor: int | None = None) -> None:
         """Show everything but the preview."""
         self._draw_calls(shown, cursor)
+        self._choices = 0
         if shown.hunks is not None:
-            self.permissions.set_rows(shown.hunks.rows())
+            rows = shown.hunks.rows()
+            self._choices = len(rows)
+            self.permissions.set_rows(rows)
         else:
             total = len(shown.groups)
             self.permissions.set_rows([labels.group_row(group, round_, total) for group in shown.groups])
+        self.screen.set_class(self._choices > 0, "-choosing")
         self._draw_title(round_)
         self.draw_marks(shown)
         self.draw_hints(round_, shown)
@@ -187,4 +193,5 @@ class Face(Vertical):
     @property
     def _chrome(self) -> int:
         below = max(1, self.field.size.height) if self.field.display else self.hints.lines
-        return 3 + self._note.display + below
+        listed = min(self._choices, _LISTED_CHOICES) + 1 if self._choices else 0
+        return 3 + self._note.display + listed + below

@@ -461,6 +461,7 @@ class ApprovalScreen(Dialog[None]):
             return
         self._shown.hunks = HunkChoice(row)
         self._draw()
+        self._fit()
         self._face.permissions.move_to(0)
 
     def _toggle_hunk(self) -> None:
@@ -485,6 +486,7 @@ class ApprovalScreen(Dialog[None]):
             case _:
                 self._shown.hunks = None
                 self._draw()
+                self._fit()
 
 
 def _needs_look(row: Row) -> bool:
