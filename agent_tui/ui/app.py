@@ -376,6 +376,17 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Open images in the desktop's program."""
         self.actions.open_pictures(event.call_id, event.prompt)
 
+    def copy_to_clipboard(self, text: str) -> None:
+        """Put a text into the clipboard: by the terminal at once, by tmux and the desktop's program beside it."""
+        from agent_tui.ui.clipboard import Clipboard  # not before the first paint
+
+        self._clipboard = text
+        clipboard = Clipboard(self._send_to_terminal)
+        clipboard.put(text)
+        if not self.is_headless and not self.is_web:
+            copying = partial(asyncio.to_thread, partial(clipboard.hand_over, text))
+            self.run_worker(copying, group="copy", exit_on_error=False)
+
     def _send_to_terminal(self, sequence: str) -> None:
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)

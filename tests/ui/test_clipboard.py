@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.ui.app import AgentApp
 from agent_tui.ui.clipboard import OSC_52_BYTES, Clipboard
+from tests.support.screens import stage
 
 
 def program(folder: Path, name: str, *, code: int = 0) -> Path:
@@ -85,3 +87,21 @@ def test_a_program_of_a_relative_folder_is_not_run(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
 
     assert Clipboard(lambda _: None, {"PATH": f"bin{os.pathsep}."}).commands() == []
+
+
+async def test_what_is_copied_on_the_screen_reaches_the_desktops_program(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = program(tmp_path / "bin", "xclip").parent
+    for name in ("SSH_TTY", "SSH_CONNECTION", "TMUX", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in surroundings(folder, DISPLAY=":0").items():
+        monkeypatch.setenv(name, value)
+    async with stage(workspace) as here:
+        with monkeypatch.context() as shown:
+            shown.setattr(AgentApp, "is_headless", False)
+            here.app.actions.copy("a reply")
+        got = folder / "xclip.got"
+        await here.until(lambda: got.exists() and got.read_text() == "a reply")
+
+        assert here.app.clipboard == "a reply"
