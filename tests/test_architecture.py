@@ -93,6 +93,22 @@ def test_no_test_file_is_longer_than_a_module_may_be() -> None:
     assert {path: lines for path, lines in lengths.items() if lines > MAX_LINES} == {}
 
 
+def test_every_module_is_used_by_the_program_or_offered_to_authors() -> None:
+    text = "".join(path.read_text() for path in CODE)
+    used = {name for path in CODE for name in imported(path)}
+    used |= {"agent_tui.providers.scripted", "agent_tui.toolkit.testing"}  # offered to authors
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path.name
+        for path in CODE
+        if path.is_relative_to(ROOT / "agent_tui") and not path.stem.startswith("__")
+    }
+
+    unused = {name for name in modules if name not in used}
+
+    # what is started as a program of its own is named by its file or its module
+    assert {name for name in unused if modules[name] not in text and f'"{name}"' not in text} == set()
+
+
 @pytest.mark.parametrize("path", CODE, ids=IDS)
 def test_imports_keep_to_the_layers(path: Path) -> None:
     relative = path.relative_to(ROOT)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from agent_tui.permissions.edit import add_rule, remove_rule
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
 from agent_tui.permissions.lint import lint
 from agent_tui.permissions.rules import RuleBook, RuleProblem
@@ -155,25 +154,6 @@ def test_h61_a_rule_is_read_in_one_spelling(text: str, tool: str, specifier: str
     rule = parse_rule(text, Decision.ALLOW, Origin(Layer.USER, Path("/")))
 
     assert (rule.tool, rule.specifier) == (tool, specifier)
-
-
-def test_a_rule_is_added_and_taken_out_without_touching_the_rest(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text('# mine\nmodel = "x"  # keep\n\n[permissions]\nallow = ["Bash(ls *)"]  # lists\n')
-    path.chmod(0o640)
-
-    assert add_rule(path, Decision.DENY, "Bash(rm *)")
-    assert add_rule(path, Decision.ALLOW, "Bash(make)")
-    assert not add_rule(path, Decision.ALLOW, "Bash(make)")
-    assert [rule.text for rule in read(path)] == ["Bash(rm *)", "Bash(ls *)", "Bash(make)"]
-    assert "# keep" in path.read_text()
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert remove_rule(path, Decision.ALLOW, "Bash(ls *)")
-    assert not remove_rule(path, Decision.ALLOW, "Bash(ls *)")
-    assert [rule.text for rule in read(path)] == ["Bash(rm *)", "Bash(make)"]
-    path.write_text("broken = ")
-    with pytest.raises(ValueError, match=r"config\.toml"):
-        add_rule(path, Decision.DENY, "Bash")
 
 
 def kinds(*rules: tuple[str, str], trusted: bool = True, layer: Layer = Layer.USER) -> list[str]:
