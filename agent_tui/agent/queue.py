@@ -40,10 +40,6 @@ class MessageQueue:
         """List what waits, oldest first."""
         return tuple(self._items)
 
-    def take_back(self) -> str | None:
-        """Remove the newest message, of either kind, and give its text."""
-        return self.remove(len(self._items) - 1)
-
     def remove(self, index: int) -> str | None:
         """Remove the message at `index` (0-based, oldest first) and give its text; None when there is none."""
         if not 0 <= index < len(self._items):
@@ -82,11 +78,6 @@ class MessageQueue:
     def keep_beside(self, typed: Sequence[str]) -> None:
         """Keep what waits elsewhere, such as commands for the end of the turn, as it was typed."""
         self._beside = tuple(typed)
-        self._changed()
-
-    def clear(self) -> None:
-        """Drop everything."""
-        self._items.clear()
         self._changed()
 
     def _add(self, item: QueuedMessage) -> None:

@@ -124,7 +124,6 @@ class Core:
         desk.overhear = extensions.hear
         self._last_usage: Usage | None = None
         self._begun = False
-        self._spent_usd: float | None = 0.0
         self._rescued = ""
 
     @property

@@ -58,12 +58,12 @@ async def test_steering_at_the_end_of_a_turn_makes_it_go_on() -> None:
     assert turn.result().stop_reason == "end_turn"
 
 
-async def test_taking_back_gives_the_newest_message() -> None:
+async def test_a_message_is_taken_back_by_its_place() -> None:
     queue = MessageQueue()
     queue.steer("a")
     queue.follow_up("b")
 
-    assert [queue.take_back(), queue.take_back(), queue.take_back()] == ["b", "a", None]
+    assert [queue.remove(1), queue.remove(0), queue.remove(0)] == ["b", "a", None]
 
 
 async def test_max_turns_ends_the_turn() -> None:

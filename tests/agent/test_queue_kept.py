@@ -58,8 +58,8 @@ def test_a_message_taken_back_is_kept_no_longer() -> None:
     queue = MessageQueue(keep=kept)
     queue.follow_up("a")
 
-    assert queue.take_back() == "a"
-    assert queue.take_back() is None
+    assert queue.remove(0) == "a"
+    assert queue.remove(0) is None
     assert kept.states == [["a"], []]
 
 
