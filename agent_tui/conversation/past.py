@@ -85,16 +85,16 @@ class SessionPast:
             "",
         )
         done = await self._rewind().to(entry_id, conversation=conversation, files=files, allowed=allowed)
-        return await self._moved(done, prompt)
+        return await self._moved(done, "The conversation went back.", prompt=prompt)
 
     async def redo(self, *, allowed: Collection[str] = ()) -> MoveView | None:
         done = await self._rewind().redo(allowed=allowed)
-        return None if done is None else await self._moved(done, "")
+        return None if done is None else await self._moved(done, "What was undone is back.")
 
     async def go_to(self, entry_id: str) -> MoveView:
         end = branch_end(await self._records(), entry_id)
         await self._opened().record.move_to(end)
-        return await self._moved(Rewound(None, conversation=True), "")
+        return await self._moved(Rewound(None, conversation=True), "The conversation is another one now.")
 
     async def label(self, entry_id: str, label: str) -> None:
         await self._opened().record.label(entry_id, label)
@@ -173,11 +173,12 @@ class SessionPast:
             raise AgentTuiError(f"There is no prompt {entry_id!r} in this session.")
         return point
 
-    async def _moved(self, done: Rewound, prompt: str) -> MoveView:
+    async def _moved(self, done: Rewound, words: str, *, prompt: str = "") -> MoveView:
+        """Show the conversation as it is now; `words` say what became of it, when it moved."""
         files = done.files
         parts: list[str] = []
         if done.conversation:
-            parts.append("The conversation went back." if prompt else "The conversation is another one now.")
+            parts.append(words)
         if files is not None:
             count = len(files.changed)
             parts.append(f"{count} file{'' if count == 1 else 's'} changed.")
