@@ -16,7 +16,6 @@ from mcp.shared.auth import OAuthMetadata
 
 from agent_tui.extensions.mcp.aside import Aside
 
-_Method = Literal["client_secret_basic", "client_secret_post"]
 BASIC: Final = "client_secret_basic"
 POST: Final = "client_secret_post"
 
