@@ -46,12 +46,13 @@ from agent_tui.toolkit.source import ToolSource
 class Agent:
     """One model at work: a conversation and the turns that make it longer. Runs one turn at a time.
 
-    `environment` gives the text that stands before the first prompt. `reminders` gives what the model must be told
-    with the next prompt, such as that plan mode is on: the system prompt never changes. `summaries` are those of
-    a restored session. `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream.
-    `hooks` look at its turns; `attach` gives what goes with a prompt because the prompt points at it. A sub-agent has
-    a `parent`: they share what is spent, its caps, and the ids of calls. `late` are its tools when some are loaded
-    late: a turn waits for them.
+    `environment` gives the text that stands before the first prompt. `reminders` gives what the model must be
+    told with the next prompt, such as that plan mode is on: the system prompt never changes. `summaries` are
+    those of a restored session, `known` what the open calls of its `history` have come to, by call id: those
+    are not run again. `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream.
+    `hooks` look at its turns; `attach` gives what goes with a prompt because the prompt points at it. A
+    sub-agent has a `parent`: they share what is spent, its caps, and the ids of calls. `late` are its tools
+    when some are loaded late: a turn waits for them.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Agent:
         system: str,
         environment: Callable[[], Awaitable[str]],
         history: Sequence[UserMessage | AssistantMessage] = (),
+        known: Mapping[str, ToolCallOutcome] | None = None,
         limits: Limits | None = None,
         ask_continue: AskContinue | None = None,
         queue: MessageQueue | None = None,
@@ -122,6 +124,7 @@ class Agent:
             schema=schema,
             hooks=self._hooks,
             attach=attach,
+            paused=dict(known or {}),
         )
 
     @property
@@ -261,13 +264,11 @@ class Agent:
 
         return await self._play(begin, prompt=_sendable(prompt if shown is None else shown))
 
-    async def redrive(self, known: Mapping[str, ToolCallOutcome] | None = None) -> TurnResult:
+    async def redrive(self) -> TurnResult:
         """Go on with a turn that waits for approvals: its open calls are asked for again.
 
-        `known` are outcomes from before the program ended, by call id; those calls are not run again. Without an open
-        call it only asks the model to go on.
+        Without an open call it only asks the model to go on.
         """
-        self._steps.paused.update(known or {})
 
         async def begin(turn: Turn) -> TurnStop | None:
             uses = self._teller.conversation.open_uses()

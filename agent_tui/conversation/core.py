@@ -262,10 +262,10 @@ class Core:
 
     async def redrive(self) -> TurnResult:
         self._session.checkpoints.begin()
-        restored, self._session.restored = self._session.restored, Restored()
+        self._session.restored = Restored()
         await self._session.hooks.ready()
         await self._join_tools()
-        result = await self.agent.redrive(restored.known)
+        result = await self.agent.redrive()
         await self._tell_new()
         return result
 

@@ -141,6 +141,7 @@ class SessionBuilder:
             ),
             environment=surroundings,
             history=restored.messages,
+            known=restored.known,
             summaries=restored.summaries,
             limits=ground.limits(),
             schema=ground.inputs.schema,

@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from agent_tui.agent.answers import NOT_WAITED
 from agent_tui.agent.limits import Limits
 from agent_tui.protocol.errors import (
     Overloaded,
@@ -26,6 +27,7 @@ from agent_tui.protocol.messages import (
     UserMessage,
 )
 from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest
+from agent_tui.protocol.tools import ToolCall
 from agent_tui.providers.scripted import calls, text, use
 from tests.support.agent_world import problems_of, result_texts, shown_text, world
 from tests.support.patience import until
@@ -364,3 +366,16 @@ async def test_a_prompt_after_pending_approvals_answers_the_waiting_calls() -> N
     await agent.run("forget it")
 
     assert problems_of(w.provider.requests[1].messages) == []
+
+
+async def test_a_prompt_in_a_restored_session_keeps_what_some_of_the_open_calls_came_to() -> None:
+    w = world(text("ok"))
+    asked = UserMessage(content=(TextBlock(text="go"),))
+    reply = AssistantMessage(content=(use("bash", call_id="c1"), use("bash", call_id="c2")))
+    ran = w.rounds._outcome(ToolCall(call_id="c1", name="bash"))
+
+    await w.agent(history=(asked, reply), known={"c1": ran}).run("something else")
+
+    ran_text, waited = result_texts(w.provider.requests[0].messages[2])
+    assert ran_text == "bash did it"
+    assert waited == NOT_WAITED

@@ -137,7 +137,6 @@ class Scene:
         async def environment() -> str:
             return ""
 
-        self.known = restored.known
         return Agent(
             provider=self.provider,
             rounds=rounds,
@@ -147,6 +146,7 @@ class Scene:
             system="",
             environment=environment,
             history=restored.messages,
+            known=restored.known,
         )
 
     async def pause(self) -> str:
@@ -159,7 +159,7 @@ class Scene:
     async def resume(self, session_id: str) -> TurnResult:
         session = self.store.open(session_id)
         approver = recorded_approver(session, key=self.key, cwd=session.workspace)
-        result = await self.agent(session, approver).redrive(self.known)
+        result = await self.agent(session, approver).redrive()
         self.refused = approver.refused
         session.close()
         return result
