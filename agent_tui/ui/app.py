@@ -137,7 +137,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
     def _make_parts(self) -> None:
         self.transcript = Transcript(self.palette, id="transcript", clock=self.settings.clock)
         self.transcript.document.opens_all = self.settings.verbose
-        self.below = Below(self.keys)
+        self.below = Below(self.keys, self.transcript.go_end)
         self.todos = TodoView(self._read_todos)
         self.activity = Activity(self.keys, clock=self.settings.clock)
         self.queue_view = QueueView(self.keys)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import cast
 
-from rich.segment import Segment
 from textual.geometry import Region
 from textual.reactive import Reactive, reactive
 from textual.scroll_view import ScrollView
@@ -169,8 +168,6 @@ class Canvas(ScrollView, can_focus=False):
                 strips.append(self._painter.selected(selection, index, inside, y in thumb))
             y += 1
         strips += [self._painter.blank(False)] * (crop.bottom - y)
-        if self.new_messages and crop.bottom == self._port.height and strips:
-            strips[-1] = self._with_note(strips[-1])
         if crop.width != self._painter.width:
             return [strip.crop(crop.x, crop.right) for strip in strips]
         return strips
@@ -183,16 +180,6 @@ class Canvas(ScrollView, can_focus=False):
         """Give the last row of all, which a pointer below it means."""
         last = len(self.document) - 1
         return (last, self.document.body(last).height - 1) if last >= 0 else None
-
-    def _with_note(self, strip: Strip) -> Strip:
-        palette, inks = self.document.inks.palette, self.document.inks
-        count = self.new_messages
-        label = f" ↓ {count} new message{'s' if count > 1 else ''} "
-        start = max(0, self._painter.width - len(label) - 2)
-        note = Segment(label, inks(palette.background, palette.accent, "b"))
-        return Strip.join(
-            [strip.crop(0, start), Strip([note]), strip.crop(start + len(label), self._painter.width)]
-        )
 
     def _at(self, y: int) -> tuple[int, int] | None:
         """Give the block and its row on row `y` of the window."""

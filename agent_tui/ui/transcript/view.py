@@ -247,9 +247,6 @@ class Transcript(Writing, can_focus=False):
             event.prevent_default().stop()
         if event.button != 1 or event.offset != self._mouse_down or event.x >= self.size.width - 1:
             return
-        if self.new_messages and event.y == self._port.height - 1:
-            self.go_end()
-            return
         place = self._at(event.y)
         if place is None or place[1] < 0:
             return
