@@ -276,12 +276,6 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         if blocks > KEPT_BLOCKS:
             self.set_timer(QUIET_S, give_back)
 
-    def rest(self) -> None:
-        """Collect garbage after a turn: what is young now, the rest once nobody acts."""
-        self.collector.turn_ended()
-        self.set_timer(QUIET_S + 0.1, self.collector.idle)
-        self.actions.page_out()
-
     # Keys
 
     async def on_event(self, event: events.Event) -> None:
@@ -464,7 +458,11 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.queue_changed()
         self.refresh_status()
         self.notifier.turn_over()
-        self.rest()
+        if self._link is not None:
+            self._link.turn.settle()  # a fault of ours told no end
+        self.collector.turn_ended()  # what is young now, the rest once nobody acts
+        self.set_timer(QUIET_S + 0.1, self.collector.idle)
+        self.actions.page_out()
 
     def queue_changed(self) -> None:
         """Show what waits."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 from agent_tui.ui.widgets.activity import LEFT
 
 StreamKind = Literal["assistant", "thinking"]
+UNSETTLED = "The turn ended before this call had a result. Parts of it may have run."
 
 _ENDS: dict[str, tuple[Level, str]] = {
     "max_tokens": ("warning", "The reply was cut: it reached the longest the model may write."),
@@ -81,13 +82,21 @@ class TurnView:
         self._stream: tuple[StreamKind, int] | None = None
         self._streamed = False
         self._panels: set[str] = set()
+        self._unsettled: dict[str, None] = {}  # panels without a result, in their order
         self._requests: dict[str, PermissionRequest] = {}
         self._prompt = ""
 
     def forget(self) -> None:
         """Start anew, for another session."""
         self._stream = None
-        self._panels, self._requests = set(), {}
+        self._panels, self._unsettled, self._requests = set(), {}, {}
+
+    def settle(self) -> None:
+        """Say of every call without a result that the turn ended before it had one. Cheap to call again."""
+        unsettled, self._unsettled = self._unsettled, {}
+        for call_id in unsettled:
+            self._transcript.append_output(call_id, UNSETTLED)  # below what it has printed
+            self._transcript.update_tool(call_id, state="interrupted")
 
     async def __call__(self, event: Event) -> None:
         """Take one event."""
@@ -177,6 +186,7 @@ class TurnView:
         for call in event.calls:
             if call.call_id not in self._panels:
                 self._panels.add(call.call_id)
+                self._unsettled[call.call_id] = None
                 self._transcript.add(
                     ReplayBlock(
                         kind="tool",
@@ -205,6 +215,7 @@ class TurnView:
             self._transcript.append_output(event.origin, line)
             return
         self._panel(event.call_id, event.tool, event.display_name, event.title)
+        self._unsettled[event.call_id] = None
         self._transcript.update_tool(
             event.call_id,
             state="running",
@@ -222,6 +233,7 @@ class TurnView:
         if event.origin:
             return
         self._panel(event.call_id, event.tool, event.display_name, event.title)
+        self._unsettled.pop(event.call_id, None)
         self._transcript.update_tool(
             event.call_id,
             state=_finished_state(event),
@@ -238,6 +250,7 @@ class TurnView:
             self._transcript.append_output(event.origin, f"{name}: {event.title} ({event.effect})\n")
             return
         self._panel(event.call_id, event.tool, event.display_name, event.title)
+        self._unsettled.pop(event.call_id, None)
         self._transcript.update_tool(
             event.call_id,
             state=_denied_state(event.effect),
@@ -277,6 +290,9 @@ class TurnView:
             return
         self._forget_stream()
         self._requests.clear()
+        if isinstance(event, TurnFinished) and event.stop_reason == "pending_approvals":
+            self._unsettled.clear()  # they wait for the person, not for this turn
+        self.settle()
         match event:
             case TurnFailed():
                 self._host.notice("error", event.error)

@@ -17,13 +17,16 @@ from agent_tui.protocol.events import (
     ToolOutput,
     ToolStarted,
     TurnFailed,
+    TurnFinished,
 )
+from agent_tui.protocol.messages import TokenUsage
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.settings import AppSettings
+from agent_tui.ui.turn import UNSETTLED
 from tests.support.approval_requests import bash_request
-from tests.support.fake_backend import FakeBackend, approve, emit, fail, say, wait_for
+from tests.support.fake_backend import FakeBackend, Step, approve, emit, fail, say, wait_for
 from tests.support.patience import until
 from tests.support.screens import Stage, stage
 
@@ -141,6 +144,41 @@ async def test_a_reply_after_a_bug_in_the_middle_of_another_is_a_block_of_its_ow
             ("assistant", "half"),
             ("assistant", "fine"),
         ]
+
+
+@pytest.mark.parametrize(
+    "end", [fail(ValueError("oh")), emit(TurnFailed(turn_id="t", error="The disk is full."))]
+)
+async def test_a_turn_that_ends_without_the_results_of_its_calls_settles_their_panels(
+    workspace: Path, end: Step
+) -> None:
+    both = (ToolCall(call_id="c1", name="task"), ToolCall(call_id="c2", name="bash"))
+    steps = [
+        emit(RoundStarted(turn_id="t", round_index=0, calls=both)),
+        emit(ToolStarted(turn_id="t", call_id="c1", tool="task", display_name="Task", title="look")),
+        emit(ToolStarted(turn_id="s", call_id="n", tool="grep", display_name="Grep", title="x", origin="c1")),
+        end,
+    ]
+    async with stage(workspace, backend=FakeBackend(workspace, script=[steps])) as here:
+        await here.send("one")
+        await here.idle()
+
+        panels = [block for block in here.app.transcript.document.blocks if block.data.kind == "tool"]
+        assert [panel.data.state for panel in panels] == ["interrupted", "interrupted"]
+        assert [panel.live for panel in panels] == [f"Grep: x\n{UNSETTLED}", UNSETTLED]
+        assert not here.app.transcript.spins
+
+
+async def test_calls_that_wait_for_approvals_are_not_settled_with_their_turn(workspace: Path) -> None:
+    steps = [
+        emit(RoundStarted(turn_id="t", round_index=0, calls=(ToolCall(call_id="c1", name="bash"),))),
+        emit(TurnFinished(turn_id="t", stop_reason="pending_approvals", usage=TokenUsage())),
+    ]
+    async with stage(workspace, backend=FakeBackend(workspace, script=[steps])) as here:
+        await here.send("one")
+        await here.idle()
+
+        assert here.app.transcript.document.blocks[1].data.state == "waiting"
 
 
 async def test_an_unhandled_error_leaves_a_sentence_and_a_log(workspace: Path, tmp_path: Path) -> None:
