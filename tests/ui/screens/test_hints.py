@@ -4,7 +4,7 @@ import pytest
 
 from agent_tui.protocol.permissions import PermissionRequest
 from agent_tui.ui.screens.approval.hints import Hints
-from tests.support.approval_requests import bash_request
+from tests.support.approval_requests import bash_request, edit_request
 from tests.support.fake_backend import FakeBackend, approve
 from tests.support.screens import stage
 
@@ -47,3 +47,32 @@ async def test_a_narrow_screen_keeps_comment_and_why_below_the_call(
         await here.pilot.click(hints, offset=(second.index("Comment" if "Comment" in second else "Why"), 1))
         await here.settle()
         assert hints.display is ("Comment" not in second)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (30, 8), (40, 15), (60, 20), (76, 11)])
+@pytest.mark.parametrize(
+    ("requests", "before", "vital"),
+    [
+        (ONE, "", ("y", "n", "Esc")),
+        (TWO, "", ("y", "n", "Enter", "Esc")),
+        (TWO, "x", ("Enter", "Esc")),
+        ((edit_request("c1"),), "h", ("Enter", "Esc")),
+    ],
+)
+async def test_every_size_names_the_keys_that_decide_send_and_leave(
+    workspace: Path,
+    requests: tuple[PermissionRequest, ...],
+    before: str,
+    vital: tuple[str, ...],
+    size: tuple[int, int],
+) -> None:
+    backend = FakeBackend(workspace, script=[[approve(*requests)]])
+    async with stage(workspace, backend=backend, size=size) as here:
+        await here.send("go")
+        screen = await here.approval()
+        await here.press(*before)
+        await here.settle()
+        line = screen.query_one(Hints).render().plain
+
+        assert [word for word in vital if word not in line.split()] == []
+        assert all(text in here.picture() for text in line.split("\n"))

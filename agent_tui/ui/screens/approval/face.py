@@ -28,6 +28,8 @@ TINY_HEIGHT = 12
 _PLAIN_HEIGHT = 30
 _NARROW_WIDTH = 40
 _NAME_CELLS = 6
+_LAST = ("submit", "escape")
+_VITAL = ("allow", "deny", *_LAST)
 _LISTED_CHOICES = 5  # app.tcss has it too: with the line above them
 
 
@@ -139,7 +141,9 @@ class Face(Vertical):
         actions = (
             self._hunk_actions() if shown.hunks is not None else self._actions(round_, self.current(shown))
         )
-        self.hints.show([(self.keys.hint("approval", action), word, action) for action, word in actions])
+        vital = _LAST if shown.hunks is not None or not round_.counts()[2] else _VITAL
+        hints = [(self.keys.hint("approval", action), word, action) for action, word in actions]
+        self.hints.show(hints, vital=vital)
 
     @staticmethod
     def _hunk_actions() -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from textual import events
 from textual.content import Content
@@ -15,8 +15,15 @@ _NARROW_CELLS = 100
 _LOW_ROWS = 16
 
 
+Hint = tuple[str, str, str]
+"""A key, the word for what it does, and the action."""
+
+
 class Hints(Widget):
-    """Keys with a word each, as many as fit. The first ones matter most; a narrow screen has two lines for them."""
+    """Keys with a word each, as many as fit; a narrow screen has two lines for them.
+
+    The vital ones are there at any width, at last without their words; of the others the first ones matter most.
+    """
 
     DEFAULT_CSS = """
     Hints { height: 1; color: $muted; }
@@ -31,13 +38,14 @@ class Hints(Widget):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._hints: list[tuple[str, str, str]] = []
+        self._hints: list[Hint] = []
+        self._vital: Collection[str] = ()
 
-    def show(self, hints: Sequence[tuple[str, str, str]]) -> None:
-        """Show (key, word, action) triples; one without a key is left out."""
+    def show(self, hints: Sequence[Hint], *, vital: Collection[str] = ()) -> None:
+        """Show (key, word, action) triples, `vital` actions before all others; one without a key is left out."""
         wanted = [hint for hint in hints if hint[0]]
-        if wanted != self._hints:
-            self._hints = wanted
+        if (wanted, vital) != (self._hints, self._vital):
+            self._hints, self._vital = wanted, vital
             self.styles.height = self.lines
             self.refresh()
 
@@ -48,33 +56,22 @@ class Hints(Widget):
     @property
     def lines(self) -> int:
         """How many lines are wanted on a screen of this size."""
-        size, cells = self.screen.size, sum(len(key) + len(word) + 3 for key, word, _ in self._hints) - 2
-        return 2 if size.width - 4 < min(cells, _NARROW_CELLS) and size.height >= _LOW_ROWS else 1
+        size = self.screen.size
+        return (
+            2 if size.width - 4 < min(_cells(self._hints), _NARROW_CELLS) and size.height >= _LOW_ROWS else 1
+        )
 
-    def _placed(self) -> list[tuple[int, int, int, tuple[str, str, str]]]:
-        """Give (line, first cell, cell after the last, hint) of all that fit."""
-        width, at, line = self.content_size.width, 0, 0
-        short = sum(len(key) + len(word) + 3 for key, word, _ in self._hints) - 2 > width
-        placed: list[tuple[int, int, int, tuple[str, str, str]]] = []
-        for hint in self._hints:
-            key, word, _ = hint
-            size = len(key) + 1 + len(word)
-            if at + size > width:
-                if placed and line + 1 < self.content_size.height:
-                    line, at = line + 1, 0
-                elif placed or not short:
-                    break
-                size = min(size, width)
-            placed.append((line, at, at + size, hint))
-            at += size + 2
-        return placed
+    def _placed(self) -> list[tuple[int, int, int, Hint]]:
+        """Give (line, first cell, cell after the last, hint) of all that are shown."""
+        width, height = self.content_size.width, self.content_size.height
+        return _place(_fitting(self._hints, self._vital, width, height), width)
 
     def render(self) -> Content:
         """Draw what fits."""
         placed = self._placed()
         lines = [
             Content("  ").join(
-                spans((key, "bold $accent"), " ", (word, "$foreground"))
+                spans((key, "bold $accent"), (f" {word}" if word else "", "$foreground"))
                 for at, _, _, (key, word, _) in placed
                 if at == line
             )
@@ -91,3 +88,57 @@ class Hints(Widget):
             if line == offset.y and start <= offset.x < end:
                 event.stop()
                 self.post_message(self.Clicked(action))
+
+
+def _size(hint: Hint) -> int:
+    key, word, _ = hint
+    return len(key) + (len(word) + 1 if word else 0)
+
+
+def _cells(hints: Sequence[Hint]) -> int:
+    return sum(_size(hint) + 2 for hint in hints) - 2
+
+
+def _place(hints: Sequence[Hint], width: int) -> list[tuple[int, int, int, Hint]]:
+    """Give each hint its line and cells; one that is wider than a line is cut."""
+    placed: list[tuple[int, int, int, Hint]] = []
+    line = at = 0
+    for hint in hints:
+        size = min(_size(hint), width)
+        if placed and at + size > width:
+            line, at = line + 1, 0
+        placed.append((line, at, at + size, hint))
+        at += size + 2
+    return placed
+
+
+def _fitting(hints: Sequence[Hint], vital: Collection[str], width: int, height: int) -> list[Hint]:
+    """Give what fits: the word of the last goes first, then other hints from the end, then words of vital ones."""
+    kept = list(hints)
+
+    def fits() -> bool:
+        return not kept or _place(kept, width)[-1][0] < height
+
+    def change(index: int, word: str) -> None:
+        key, _, action = kept[index]
+        kept[index] = (key, word, action)
+
+    if fits():
+        return kept
+    if kept[-1][2] in vital:
+        change(-1, "")
+    for index in reversed([at for at, hint in enumerate(kept) if hint[2] not in vital]):
+        if fits():
+            break
+        del kept[index]
+    words = {action: word for _, word, action in hints}
+    for index in reversed(range(len(kept))):
+        if not fits():
+            change(index, "")
+    if kept and not kept[-1][1]:
+        change(-1, words[kept[-1][2]])
+        if not fits():
+            change(-1, "")
+    while not fits():
+        kept.pop()
+    return kept
