@@ -192,6 +192,11 @@ class Agent:
         return self._teller.conversation.call_ids
 
     @property
+    def open_calls(self) -> Sequence[str]:
+        """The ids of the last reply's calls that have no results yet."""
+        return [use.id for use in self._teller.conversation.open_uses()]
+
+    @property
     def usage(self) -> TokenUsage:
         """Tokens of all requests of the session so far, those of earlier runs included: the caps count this run's."""
         return self._spent_before.usage + self._allowance.spending.usage
@@ -271,6 +276,7 @@ class Agent:
         """
 
         async def begin(turn: Turn) -> TurnStop | None:
+            await turn.switch.run(self._hooks.ready)
             uses = self._teller.conversation.open_uses()
             return await self._steps.resume(turn, uses) if uses else None
 

@@ -28,6 +28,10 @@ class CompactionSaid:
 class TurnHooks(Protocol):
     """Looks at the turns of a main agent. Nothing here raises: a hook that fails is settled before."""
 
+    async def ready(self) -> None:
+        """Wait for what must come before a turn; `prompt` waits for it too."""
+        ...
+
     async def prompt(self, text: str) -> PromptSaid:
         """Look at what the person wrote before it is recorded."""
         ...
@@ -50,6 +54,9 @@ class TurnHooks(Protocol):
 
 class NoTurnHooks:
     """Nobody listens."""
+
+    async def ready(self) -> None:
+        """Wait for nothing."""
 
     async def prompt(self, text: str) -> PromptSaid:
         """Let it pass."""

@@ -37,7 +37,6 @@ from agent_tui.protocol.tools import TurnResult
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox
 from agent_tui.sessions.prompts import HistoryFile
-from agent_tui.sessions.restored import Restored
 from agent_tui.sessions.store import Session, SessionStore
 from agent_tui.toolkit.context import Ask, Question, TodoItem
 from agent_tui.toolkit.programs import find_program
@@ -227,7 +226,6 @@ class Core:
 
     async def _run_turn(self, typed: Typed, images: Sequence[ImageBlock] = ()) -> TurnResult:
         self._session.checkpoints.begin()
-        self._session.restored = Restored()  # whatever waited there is answered by this turn
         await self._join_tools()
         result = await self.agent.run(typed.text, images=images, shown=typed.shown, own_words=typed.own_words)
         await self._tell_new()
@@ -257,13 +255,11 @@ class Core:
 
     @property
     def waits(self) -> bool:
-        """Whether calls of the last turn wait for approvals."""
-        return bool(self._session.restored.pending)
+        """Whether calls that waited for approvals when the session was opened are open still."""
+        return not self._session.pending.isdisjoint(self.agent.open_calls)
 
     async def redrive(self) -> TurnResult:
         self._session.checkpoints.begin()
-        self._session.restored = Restored()
-        await self._session.hooks.ready()
         await self._join_tools()
         result = await self.agent.redrive()
         await self._tell_new()

@@ -11,7 +11,6 @@ from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.session_hooks import SessionHooks
 from agent_tui.conversation.told_once import ToldOnce
 from agent_tui.executor.rounds import Rounds
-from agent_tui.sessions.restored import Restored
 from agent_tui.sessions.store import Session
 from agent_tui.toolkit.context import TodoList
 from agent_tui.toolkit.jobs import SessionJobs
@@ -21,6 +20,7 @@ from agent_tui.toolkit.jobs import SessionJobs
 class OpenSession:
     """Everything that belongs to one session and goes when another is opened.
 
+    `pending` are the ids of the calls that waited for approvals when it was opened.
     `skills` are those the model knows, name to description; None when it cannot load any. `shown` are the sentences
     about it that the person saw.
     """
@@ -31,7 +31,7 @@ class OpenSession:
     todos: TodoList
     checkpoints: Checkpoints
     surroundings: Surroundings
-    restored: Restored
+    pending: frozenset[str]
     told: ToldOnce
     shell: PersonShell
     hooks: SessionHooks

@@ -191,7 +191,7 @@ class SessionBuilder:
             todos=world.todos,
             checkpoints=checkpoints,
             surroundings=surroundings,
-            restored=restored,
+            pending=frozenset(request.call_id for request in restored.pending),
             told=told,
             hooks=session_hooks,
             skills=dict(skills) if ground.tools.owns("skill") else None,

@@ -18,6 +18,9 @@ class Hooks:
     left: str = ""
     compactions: list[bool] = field(default_factory=list)
 
+    async def ready(self) -> None:
+        pass
+
     async def prompt(self, text: str) -> PromptSaid:
         return PromptSaid(block="no secrets" if "secret" in text else "", context=f"seen {text}")
 

@@ -9,7 +9,8 @@ import pytest
 
 from agent_tui.protocol.events import ApprovalRequested, TurnFinished
 from agent_tui.providers.scripted import calls, text, use
-from agent_tui.toolkit.testing import ScriptedApprover
+from agent_tui.sessions.approvals import DeferringApprover
+from agent_tui.toolkit.testing import RecordingSink, ScriptedApprover
 from tests.support.core_world import audit, configure, open_core
 from tests.support.hook_world import say
 from tests.support.patience import until
@@ -238,6 +239,32 @@ async def test_a_turn_that_waits_for_start_hooks_can_be_stopped_and_the_next_one
         assert stopped.result().stop_reason == "cancelled"
         assert "It is Friday." in world.words()
         assert len(world.provider.requests) == 1
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+async def test_calls_that_wait_still_wait_after_a_turn_that_was_stopped_before_it_began(
+    workspace: Path, goes_on: bool
+) -> None:
+    write = use("write", {"file_path": "made.txt", "content": "x"})
+    async with open_core(workspace, calls(write)) as world:
+        world.core.bind(sink=RecordingSink(), approver=DeferringApprover(), ask=None)
+        assert (await world.core.run_turn("first")).stop_reason == "pending_approvals"
+        session_id = world.core.status().session_id
+    os.mkfifo(workspace / "gate")
+    configure(hook("session_start", "cat gate"))
+    async with open_core(workspace, text("done"), resume=session_id) as world:
+        async with asyncio.TaskGroup() as group:
+            stopped = group.create_task(world.core.redrive() if goes_on else world.core.run_turn("second"))
+            await until(lambda: world.core.agent.running)
+            world.core.cancel_turn()
+        assert stopped.result().stop_reason == "cancelled"
+        assert world.core.waits
+        async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.to_thread((workspace / "gate").write_text, "on"))
+            await world.core.redrive()
+
+        assert (workspace / "made.txt").exists()
+        assert not world.core.waits
 
 
 async def test_a_stop_hook_keeps_the_turn_going_at_most_three_times(workspace: Path) -> None:
