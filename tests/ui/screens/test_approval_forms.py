@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.protocol.permissions import Decision, Scope
+from agent_tui.protocol.permissions import Decision, PermissionRequest, Scope
 from agent_tui.ui.render.safe import unvis
 from agent_tui.ui.screens.approval import preview
 from tests.support.approval_requests import bash_request, edit_request, mixed_round, tool_request
@@ -110,6 +110,28 @@ async def test_hunks_of_a_single_call_are_seen_while_they_are_chosen(
 
         await here.press("escape")
         assert "[x]" not in here.picture()
+
+
+@pytest.mark.parametrize("size", [(160, 24), (80, 24), (40, 15), (30, 8)])
+@pytest.mark.parametrize("more", [(), (bash_request("c2"),)])
+async def test_the_chosen_hunk_is_on_screen(
+    workspace: Path, more: tuple[PermissionRequest, ...], size: tuple[int, int]
+) -> None:
+    hunks = [f"@@ -{n}0,3 +{n}0,3 @@\n before {n}\n-old\n+new\n after\n" for n in range(1, 10)]
+    diff = "".join(["--- a/src/app.py\n+++ b/src/app.py\n", *hunks])
+    request = edit_request("c1", diff=diff, hunks=len(hunks))
+    async with stage(workspace, backend=asking(workspace, request, *more), size=size) as here:
+        await here.send("go")
+        await here.approval()
+
+        await here.press("h", *["down"] * 6)
+        assert "before 7" in here.picture()
+        await here.press("up", "up", "t")
+        await here.until(lambda: "before 5" in here.picture())
+        await here.press("down", "t")
+        await here.until(lambda: "before 6" in here.picture())
+        await here.press("escape", "h")
+        await here.until(lambda: "before 1" in here.picture())
 
 
 async def test_taking_no_hunk_is_a_denial(workspace: Path) -> None:

@@ -19,6 +19,7 @@ from agent_tui.ui.screens.approval.hints import Hints
 from agent_tui.ui.screens.approval.hunks import HunkChoice
 from agent_tui.ui.screens.approval.pane import Pane
 from agent_tui.ui.screens.approval.round import Round, Row
+from agent_tui.ui.screens.approval.sources import Look
 from agent_tui.ui.widgets.editor import Field
 from agent_tui.ui.widgets.rows import Rows
 
@@ -135,6 +136,13 @@ class Face(Vertical):
         self.calls.set_class(shown.pane != "calls", "-blurred")
         self.permissions.set_class(shown.pane != "permissions" and shown.hunks is None, "-idle")
         self.pane.set_class(shown.pane == "preview", "-active")
+
+    def bring_hunk(self, shown: Shown, look: Look | None) -> None:
+        """Bring the hunk under the cursor on screen, when hunks are chosen."""
+        if shown.hunks is None or look is None:
+            return
+        diff = look.diff(shown.hunks.row)
+        self.pane.bring(diff, diff.row_of_hunk(self.permissions.cursor))
 
     def draw_hints(self, round_: Round, shown: Shown) -> None:
         """Show the keys that matter now, the most important first."""

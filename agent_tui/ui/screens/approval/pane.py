@@ -16,6 +16,8 @@ from textual.style import Style
 from textual.visual import Visual
 from textual.widget import Widget
 
+_CONTEXT_ROWS = 2
+
 
 class Source(Protocol):
     """Lines that are laid out for a width and drawn one at a time."""
@@ -123,6 +125,13 @@ class Pane(ScrollView):
         self._lay_out()
         if start:
             self.scroll_to(y=self._starts[start], animate=False, force=True)
+
+    def bring(self, source: Source, row: int) -> None:
+        """Scroll so that `row` of a source is at the top, below a row or two of what is before it where there is room."""
+        if source in self._sources:
+            context = min(_CONTEXT_ROWS, max(0, self.size.height - 3))
+            top = self._starts[self._sources.index(source)] + row - context
+            self.scroll_to(y=max(0, top), animate=False, force=True, immediate=True)
 
     def toggle_wrap(self) -> None:
         """Wrap long lines or let them run out to the right."""

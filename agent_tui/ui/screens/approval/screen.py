@@ -152,6 +152,7 @@ class ApprovalScreen(Dialog[None]):
             self._seen = Look(palette, self._side_by_side)
         sources = preview_sources(row, lines, self.round, self._seen)
         self._face.pane.show(sources.all, needed=sources.needed, start=sources.start, keep_place=keep_place)
+        self.call_after_refresh(self._face.bring_hunk, self._shown, self._seen)
         self.call_after_refresh(self._fit)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -186,15 +187,15 @@ class ApprovalScreen(Dialog[None]):
             self.act(event.action)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
-        """Show the call under the cursor."""
+        """Show the call, or the hunk, under the cursor."""
         event.stop()
+        self._face.draw_marks(self._shown)
         if event.rows is self._face.calls:
             self._why = False
-            self._face.draw_marks(self._shown)
             self._face.draw_hints(self.round, self._shown)
             self._show_row()
         else:
-            self._face.draw_marks(self._shown)
+            self._face.bring_hunk(self._shown, self._seen)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Go to the list that was clicked."""
@@ -463,6 +464,7 @@ class ApprovalScreen(Dialog[None]):
         self._draw()
         self._fit()
         self._face.permissions.move_to(0)
+        self.call_after_refresh(self._face.bring_hunk, self._shown, self._seen)
 
     def _toggle_hunk(self) -> None:
         if self._shown.hunks is not None:

@@ -39,6 +39,13 @@ class DiffSource:
         self._body = self._view.body(width, side_by_side=split, wrap=wrap)
         return self._body.height
 
+    def row_of_hunk(self, index: int) -> int:
+        """Give the row of the head of a hunk; of the last one when the diff was cut before it."""
+        if self._body is None or not self._view.hunks:
+            return 0
+        hunk = self._view.hunks[min(max(index, 0), len(self._view.hunks) - 1)]
+        return self._body.row_of_line(hunk.line)
+
     def strip(self, y: int, widget: Widget, style: Style) -> Strip:
         """Draw one row."""
         if self._body is None:
