@@ -55,6 +55,13 @@ class MessageQueue:
         self._taken += map(_as_typed, taken)
         return taken
 
+    def put_back(self, texts: Sequence[str]) -> None:
+        """Let messages of `take_steering` wait again, before all others."""
+        for text in texts:
+            self._taken.remove(_as_typed(text))
+        self._items[:0] = [QueuedMessage(text) for text in texts]
+        self._changed()
+
     def next_follow_up(self) -> str | None:
         """Take the oldest message of either kind: what is to be sent as the next turn."""
         if not self._items:

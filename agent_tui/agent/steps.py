@@ -152,15 +152,23 @@ class Steps:
         return True
 
     async def _heard(self, turn: Turn) -> list["_Heard"]:
-        """Take what the person said meanwhile, as far as hooks let it pass."""
+        """Take what the person said meanwhile, as far as hooks let it pass. Raises TurnStopped, then all of it waits on."""
         heard: list[_Heard] = []
-        for text in self.queue.take_steering():
-            said = await self.hooks.prompt(text)
-            if said.block:
-                why = f"Your message was not sent, blocked by a hook: {said.block}"
-                await self.teller.notice(turn, why, returned=text)
-            else:
-                heard.append(_Heard(text, said.context, await self.attach(text)))
+        waiting = list(self.queue.take_steering())
+        try:
+            while waiting:
+                text = waiting[0]
+                said = await turn.switch.run(partial(self.hooks.prompt, text))
+                if said.block:
+                    why = f"Your message was not sent, blocked by a hook: {said.block}"
+                    await self.teller.notice(turn, why, returned=text)
+                else:
+                    attached = await turn.switch.run(partial(self.attach, text))
+                    heard.append(_Heard(text, said.context, attached))
+                del waiting[0]
+        finally:
+            if waiting:  # a stop or a fault: what was said is not lost
+                self.queue.put_back([*(one.text for one in heard), *waiting])
         return heard
 
     async def round(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> TurnStop | None:
@@ -208,7 +216,12 @@ class Steps:
         turn.count_unasked(batch.outcomes)
         self.teller.conversation.note_outcomes(batch.outcomes)
         stopped = batch.cancelled or turn.switch.pressed
-        words = [] if stopped else await self._heard(turn)
+        words: list[_Heard] = []
+        if not stopped:
+            try:
+                words = await self._heard(turn)
+            except TurnStopped:  # the calls have run: the model gets their results
+                stopped = True
         blocks = [block for heard in words for block in heard.blocks]
         await self.teller.answered(turn, results_message(batch.outcomes, blocks))
         self.queue.recorded()

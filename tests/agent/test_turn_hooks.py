@@ -1,12 +1,17 @@
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import pytest
+
 from agent_tui.agent.compaction import CompactionSettings
+from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.turn_hooks import CompactionSaid, PromptSaid
 from agent_tui.protocol.errors import ContextTooLong
 from agent_tui.protocol.events import Compacted, Notice, TurnFailed, TurnStarted
 from agent_tui.protocol.messages import TextBlock, UserMessage
-from agent_tui.providers.scripted import calls, text, use
-from tests.support.agent_world import world
+from agent_tui.providers.scripted import Reply, calls, text, use
+from tests.support.agent_world import problems_of, world
 
 
 @dataclass
@@ -66,6 +71,31 @@ async def test_x13_what_is_said_during_a_turn_passes_the_hooks_too() -> None:
     assert words == ["<system-note>seen be quick</system-note>", "be quick"]
     (told,) = [event for event in w.sink.of(Notice) if "no secrets" in event.text]
     assert told.returned == "my secret"
+
+
+@pytest.mark.parametrize("reply", [text("done"), calls(use("read", {"n": 1}))])
+async def test_a_stop_while_a_hook_looks_at_a_message_keeps_all_that_was_said_and_what_was_done(
+    reply: Reply,
+) -> None:
+    class Slow(Hooks):
+        async def prompt(self, text: str) -> PromptSaid:
+            if text == "two":
+                agent.cancel()
+                await asyncio.Event().wait()
+            return await super().prompt(text)
+
+    kept: list[Sequence[str]] = []
+    w = world(reply)
+    agent = w.agent(hooks=Slow(), queue=MessageQueue(keep=kept.append))
+    for said_meanwhile in ("one", "a secret", "two", "three"):
+        agent.queue.steer(said_meanwhile)
+
+    result = await agent.run("go")
+
+    assert result.stop_reason == "cancelled"
+    assert [item.text for item in agent.queue.waiting()] == ["one", "two", "three"]
+    assert list(kept[-1][-3:]) == ["one", "two", "three"]
+    assert problems_of([*agent.history]) == []
 
 
 async def test_a_hook_keeps_the_turn_going_once_and_says_why() -> None:
