@@ -126,19 +126,28 @@ def _started(job: JobView) -> ToolResult:
     )
 
 
-def _footer(result: ToolResult) -> str:
-    """Say in one line how it went."""
+def _outcome(result: ToolResult) -> str:
+    """Say in a few words how it went."""
     data = result.data
     if job := data.get("job_id"):
         return f"running in the background as {job}"
     if "exit_code" not in data:
-        return f"stopped after {data[ENDED_AFTER]} s" if ENDED_AFTER in data else "did not run"
-    how = "timed out" if data.get("timed_out") else f"exit code: {data['exit_code']}"
-    return f"{how}, {data.get('elapsed_s')} s"
+        return "stopped" if ENDED_AFTER in data else "did not run"
+    return "timed out" if data.get("timed_out") else f"exit code: {data['exit_code']}"
+
+
+def _footer(result: ToolResult) -> str:
+    """Say how it went and how long it took."""
+    data, outcome = result.data, _outcome(result)
+    if "exit_code" in data:
+        return f"{outcome}, {data.get('elapsed_s')} s"
+    return f"{outcome} after {data[ENDED_AFTER]} s" if ENDED_AFTER in data else outcome
 
 
 def _content(params: BashParams, result: ToolResult) -> DisplayResult:
-    return console_display(params.command, result.output, result.data, footer=_footer(result))
+    return console_display(
+        params.command, result.output, result.data, footer=_footer(result), outcome=_outcome(result)
+    )
 
 
 class Bash(Tool[BashParams]):

@@ -9,8 +9,12 @@ HEAD_CHARS = 5_000
 TAIL_CHARS = 4_500
 
 
-def console_display(command: str, output: str, data: JsonObject, *, footer: str) -> DisplayResult:
+def console_display(
+    command: str, output: str, data: JsonObject, *, footer: str, outcome: str = ""
+) -> DisplayResult:
     """Show `$ command`, what it printed and a last line `footer`, with colours left to the renderer.
+
+    The summary says `outcome`, `footer` when there is none: the row of a closed panel has the time by itself.
 
     `data` are the facts of `OutputLog.facts`; without them (a result that never ran) `output` is shown.
     """
@@ -28,7 +32,7 @@ def console_display(command: str, output: str, data: JsonObject, *, footer: str)
         is_truncated=is_cut or full_length > len(text),
         full_length=full_length,
         full_lines=full_lines,
-        summary=f"{footer}, {count(full_lines, 'line')}",
+        summary=f"{outcome or footer}, {count(full_lines, 'line')}",
     )
 
 

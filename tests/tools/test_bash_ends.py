@@ -126,7 +126,7 @@ def test_the_panel_of_a_stopped_command_says_after_how_long(workspace: Path) -> 
 
     shown = make_world(workspace).shown("bash", stopped, command="sleep 60")
 
-    assert shown.summary == "stopped after 2.7 s, 1 line"
+    assert shown.summary == "stopped, 1 line"
     assert shown.content.endswith("[stopped after 2.7 s]")
 
 

@@ -88,8 +88,9 @@ def tool_head(block: Block, look: Look) -> Row:
         Segment(f"{icon} ", inks(colour.get(data.state, palette.muted), attributes="b")),
         Segment(clean_line(data.display_name or data.tool), inks(palette.text, attributes="b")),
     ]
-    title = clean_line(data.title)
+    title, at = clean_line(data.title), -1
     if title:
+        at = len(left) + 1
         left += [Segment(": ", inks.muted), Segment(title, inks.text)]
     suffix = SUFFIX.get(data.state, "")
     if suffix:
@@ -101,19 +102,26 @@ def tool_head(block: Block, look: Look) -> Row:
         left.append(Segment(f"  {summary}", inks.faint))
     elapsed = _elapsed(block, look)
     right = f" {elapsed + ' ' if elapsed else ''}{'▾' if block.open else '▸'}"
-    return head_row(left, Segment(right, inks.faint), look.width)
+    return head_row(left, Segment(right, inks.faint), look.width, yields=at)
 
 
-def head_row(left: Sequence[Segment], right: Segment, width: int) -> Row:
-    """Put `left` (cut to fit) and `right` at the two ends of one row; `left` without its first run is copied."""
+def head_row(left: Sequence[Segment], right: Segment, width: int, *, yields: int = -1) -> Row:
+    """Put `left` (cut to fit) and `right` at the two ends of one row; `left` without its first run is copied.
+
+    The run at index `yields` gives way, to a quarter of the row at most, to as many of those behind it as are whole then.
+    """
     room = max(0, width - cells([right]))
+    rooms = [
+        room - cells([*left[:yields], *left[yields + 1 : stop]]) for stop in range(len(left), yields, -1)
+    ]
+    own = next((one for one in rooms if one >= room // 4), room)
     kept: list[Segment] = []
-    for text, style, _ in left:
-        piece = fit(text, room)
+    for index, (text, style, _) in enumerate(left):
+        piece = fit(text, min(room, own) if index == yields else room)
         if piece:
             kept.append(Segment(piece, style))
         room -= cells([Segment(piece)])
-        if piece != text:
+        if piece != text and index != yields:
             break
     source = "".join([segment.text for segment in left[1:]])
     return Row([*kept, Segment(" " * max(0, room)), right], len(left[0].text), source=source)

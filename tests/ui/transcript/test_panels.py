@@ -29,6 +29,25 @@ async def test_x25_the_head_says_state_name_title_and_time() -> None:
     assert rows[5] == ["○", "Bash:", "run", "5", "▸"]
 
 
+@pytest.mark.parametrize(("width", "state"), [(80, "done"), (80, "interrupted"), (100, "done")])
+async def test_a_long_command_is_cut_before_what_came_of_it(width: int, state: ToolState) -> None:
+    command = "cd src && " * 20
+    end = "  exit code: 0, 345 lines"
+    app = Host([panel("1", "out", title=command, state=state, summary=end.strip(), elapsed_s=61.5)])
+    async with app.run_test(size=(width, 10)):
+        [row] = [row for row in app.rows() if row.strip()]
+
+    suffix = " (interrupted)" if state == "interrupted" else ""
+    assert row.strip().endswith(f"…{suffix}{end} 1m 01s ▸")
+    assert command[:16] in row
+
+
+async def test_a_title_stays_whole_when_cutting_it_would_not_show_all_that_follows() -> None:
+    app = Host([panel("1", "out", title="a/long/path/of/a/file.py", summary="much " * 40)])
+    async with app.run_test(size=SIZE):
+        assert "a/long/path/of/a/file.py  much" in app.shown()
+
+
 async def test_item_56_the_title_is_there_before_the_end_and_the_same_panel_changes() -> None:
     app = Host()
     async with app.run_test(size=SIZE) as pilot:
