@@ -282,13 +282,15 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """See every key first: any key but a repeat of the same one takes back "press again to quit"."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.status.key_pressed()
+            self.presses.saw(event.key)
+            self.collector.active()
+            self.app_focus = True  # a key is a sign of it: what had the focus gets it back
+            if self.focused is None and not self.in_dialog:  # before it is passed on: the next may be there already
+                self.screen.set_focus(self.prompt, scroll_visible=False)
         if isinstance(event, events.AppFocus | events.Key) and self.keymap_file.look():
             self._keys_changed()
         if isinstance(event, events.AppFocus):
             self.focused_at = self.settings.clock()
-        if isinstance(event, events.Key) and not event.is_forwarded:
-            self.presses.saw(event.key)
-            self.collector.active()
         await super().on_event(event)
 
     def on_key(self, event: events.Key) -> None:
@@ -297,10 +299,6 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         if press.action in ("quit", "interrupt", "help") or (press.action and not self.in_dialog):
             event.stop()
             self.actions.perform(press.action)
-        elif not self.in_dialog and self.focused is not self.prompt:
-            self.prompt.focus()
-            if event.character is not None and event.is_printable:
-                self.prompt.insert_text(event.character)
 
     def _keys_changed(self) -> None:
         if self.keymap_file.problem:

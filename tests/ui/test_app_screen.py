@@ -45,6 +45,20 @@ async def test_keys_pressed_while_nothing_has_focus_go_to_the_prompt(workspace: 
         assert here.app.prompt.text == "ab"
 
 
+@pytest.mark.parametrize("blurred", [False, True])
+async def test_keys_that_come_at_once_while_nothing_has_focus_all_count(
+    workspace: Path, *, blurred: bool
+) -> None:
+    async with stage(workspace) as here:
+        here.app.screen.set_focus(None)
+        if blurred:  # as Textual's driver for pages does shortly after the start
+            here.app.post_message(events.AppBlur())
+        for key in ("h", "i", "left", "!", "enter"):
+            await here.key(key)
+
+        await here.until(lambda: here.backend.prompts == ["h!i"])
+
+
 async def test_typing_warms_the_core_up(workspace: Path) -> None:
     async with stage(workspace) as here:
         assert here.backend.warmed == 0
