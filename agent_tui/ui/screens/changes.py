@@ -56,7 +56,7 @@ class ChangesScreen(Dialog[str]):
     def on_mount(self) -> None:
         """Show the comparison."""
         self._show()
-        self._rows.focus()
+        self.set_focus(self._rows)
 
     def act(self, action: str) -> None:
         """Move, take back, comment, send or leave."""
@@ -91,7 +91,7 @@ class ChangesScreen(Dialog[str]):
             if text:
                 self._comments[line.key] = (line, text)
         self._field.display = False
-        self._rows.focus()
+        self.set_focus(self._rows)
         self._show()
 
     @property
@@ -139,7 +139,7 @@ class ChangesScreen(Dialog[str]):
             return
         self._field.display = True
         self._field.put(self._comments[line.key][1] if line.key in self._comments else "")
-        self._field.focus()
+        self.set_focus(self._field)
 
     def _drop_comment(self) -> None:
         line = self._line

@@ -54,7 +54,7 @@ class Confirm(Dialog[bool]):
     def on_mount(self) -> None:
         """Put the cursor on the safe answer."""
         self._rows.set_rows([Content(f" {label}") for label in self._labels], cursor=1 if self._danger else 0)
-        self._rows.focus()
+        self.set_focus(self._rows)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Answer by a click."""

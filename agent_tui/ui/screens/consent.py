@@ -68,7 +68,7 @@ class Consent(Dialog[bool]):
         self._text.toggle_all()
         self._text.go_home()
         self._rows.set_rows([Content(f" {label}") for label in self._answers], cursor=0)
-        self._rows.focus()
+        self.set_focus(self._rows)
 
     def on_resize(self, event: events.Resize) -> None:
         """Keep the answers in sight where there is little room."""

@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.screen import ModalScreen
 
 from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.widgets.editor import Editor
 
 Result = TypeVar("Result")
 
@@ -17,6 +18,7 @@ Result = TypeVar("Result")
 class Dialog(ModalScreen[Result], inherit_bindings=False):
     """A screen over the conversation. Every key it knows is looked up in `contexts`, the first first; the rest bubbles to the app.
 
+    A field gets the focus by `set_focus`, which counts from the next key on; `Widget.focus` comes later.
     A dialog is closed by `finish`, which is safe to call twice: the first result counts.
     """
 
@@ -49,8 +51,13 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
         return cast("App[int]", self.app)  # pyright: ignore[reportUnknownMemberType] - Textual leaves its type open
 
     def on_key(self, event: events.Key) -> None:
-        """Take a key that no field took."""
-        self.take_key(event)
+        """Take a key that no field took; one that came before the field had the focus is still the field's."""
+        field = self.focused
+        if isinstance(field, Editor) and field.seen is not event:
+            event.stop()
+            field.post_message(events.Key(event.key, event.character))
+        else:
+            self.take_key(event)
 
     def take_key(self, event: events.Key) -> None:
         """Look a key up and do its action. Overridden instead of `on_key`, which Textual calls once per class."""

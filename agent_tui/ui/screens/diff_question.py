@@ -60,7 +60,7 @@ class DiffQuestion(Dialog[bool]):
             for line in parse_diff(self._text).lines
         ]
         self._rows.set_rows(lines)
-        self._rows.focus()
+        self.set_focus(self._rows)
 
     def act(self, action: str) -> None:
         """Scroll or leave."""

@@ -70,7 +70,7 @@ class Help(Dialog[None]):
 
     def on_mount(self) -> None:
         """Show the topic that was asked for."""
-        self._field.focus()
+        self.set_focus(self._field)
         self._rows.set_rows(self.lines(""), cursor=0)
         if self._topic and self._topic != "keys":
             self._field.put(self._topic)

@@ -115,7 +115,7 @@ class Picker(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Show everything and put the cursor on what is in force."""
-        self._field.focus()
+        self.set_focus(self._field)
         at = next((index for index, choice in enumerate(self._choices) if choice.current), 0)
         self._show("", at)
 

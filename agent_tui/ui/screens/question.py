@@ -106,7 +106,7 @@ class QuestionScreen(Dialog[Answers | None]):
         self._rows.display = bool(question.options)
         self._field.load_text("")
         self._draw()
-        (self._rows if question.options else self._field).focus()
+        self.set_focus(self._rows if question.options else self._field)
 
     def _show_details(self, text: str) -> None:
         """Show what is to be read before answering, as tall as the screen allows."""
@@ -149,11 +149,11 @@ class QuestionScreen(Dialog[Answers | None]):
                     self._advance()
             case "cancel" if self._question.options and self._field.text:
                 self._field.load_text("")
-                self._rows.focus()
+                self.set_focus(self._rows)
             case "cancel":
                 self.finish(None)
             case "scope" if self._question.options:
-                self._rows.focus()
+                self.set_focus(self._rows)
             case _:
                 pass
 
@@ -189,7 +189,7 @@ class QuestionScreen(Dialog[Answers | None]):
             case "choose":
                 self._choose()
             case "own_words":
-                self._field.focus()
+                self.set_focus(self._field)
             case "previous_question" | "next_question":
                 step = 1 if action == "next_question" else -1
                 self._show((self._at + step) % len(self._questions))

@@ -63,7 +63,7 @@ class RulesScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Read the rules."""
         self._refresh()
-        self._rows.focus()
+        self.set_focus(self._rows)
 
     def _refresh(self) -> None:
         rules, recent = list(self._read()), list(self._rulings.recent())

@@ -48,7 +48,7 @@ class SecretScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Be ready for a paste."""
-        self._field.focus()
+        self.set_focus(self._field)
 
     def on_editor_act(self, event: Editor.Act) -> None:
         """Do what a key in the field means."""

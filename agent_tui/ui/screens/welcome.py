@@ -83,7 +83,7 @@ class Welcome(Dialog[Wish]):
     def on_mount(self) -> None:
         """Stand on the first choice."""
         self._rows.set_rows([Content(f" {label}") for _, label in _WISHES], cursor=self._cursor)
-        self._rows.focus()
+        self.set_focus(self._rows)
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave blank lines out where there is little room."""

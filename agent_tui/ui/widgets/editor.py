@@ -63,6 +63,7 @@ class Editor(TextArea, inherit_bindings=False):
         self.cursor_blink = False
         self.keys = keys
         self._contexts = tuple(contexts)
+        self.seen: events.Key | None = None  # the last key that came here, whoever takes it
         self._kills = KillRing()
         self._yanked: tuple[Location, Location] | None = None
         self._edits: dict[str, Callable[[], None]] = {
@@ -110,6 +111,7 @@ class Editor(TextArea, inherit_bindings=False):
             super()._recompute_cursor_offset()
 
     async def _on_key(self, event: events.Key) -> None:
+        self.seen = event
         event.prevent_default()
         press = self.keys.press(self._contexts, event.key, event.character)
         if press.pending:

@@ -25,7 +25,7 @@ class Writer:
         self._writing = writing
         self._face.field.put(writing.text)
         self._face.show_field(True)
-        self._face.field.focus()
+        self._face.screen.set_focus(self._face.field)
         self._face.say(writing.caption(writing.text, self._face.keys))
 
     def changed(self) -> None:

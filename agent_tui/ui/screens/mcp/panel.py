@@ -70,7 +70,7 @@ class ServersScreen(Dialog[None]):
     def on_mount(self) -> None:
         """Look now and again."""
         self._look()
-        self._rows.focus()
+        self.set_focus(self._rows)
         self.set_interval(LOOK_S, self._look)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:

@@ -59,7 +59,7 @@ class SignInScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Begin."""
-        self._field.focus()
+        self.set_focus(self._field)
         self.run_worker(self._sign_in, group="sign-in")
 
     async def _sign_in(self) -> None:

@@ -131,7 +131,7 @@ class Reader(Dialog[None]):
         self._mark.update("/" if step > 0 else "?")
         self._field.put("")
         self.add_class("-finding")
-        self._field.focus()
+        self.set_focus(self._field)
 
     def _end_search(self) -> None:
         self.remove_class("-finding")

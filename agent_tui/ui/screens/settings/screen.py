@@ -93,7 +93,7 @@ class SettingsScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         """Read the files."""
-        self._field.focus()
+        self.set_focus(self._field)
         self._in_worker(self._look)
 
     def _in_worker(self, work: Callable[[], Awaitable[None]]) -> None:

@@ -40,7 +40,7 @@ class ValueDialog(Dialog[str | None]):
     def on_mount(self) -> None:
         """Stand at the end of the value."""
         self._field.move_cursor(self._field.document.end)
-        self._field.focus()
+        self.set_focus(self._field)
 
     def on_editor_act(self, event: Editor.Act) -> None:
         """Accept or leave."""
