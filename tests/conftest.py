@@ -1,9 +1,12 @@
 import os
 import re
 import socket
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+from tests.support.left_running import LeftRunning
 
 KEEP = {
     "PATH",
@@ -19,6 +22,16 @@ KEEP = {
 
 
 ATTACK = re.compile(r"_h_[cdfpst]\d+_")
+
+
+LEFT_RUNNING = LeftRunning()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown() -> Generator[None]:
+    """Let no test leave a program behind: it would be found by another test, when its remains are collected."""
+    yield
+    LEFT_RUNNING.check()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.agent.checkpoints import Checkpoints
+from agent_tui.executor.bounded import StopSignal
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.sessions.store import CHECKPOINTS
 from tests.support.checkpoint_world import Scene, state
@@ -156,7 +157,7 @@ async def test_rules_and_folders_that_change_are_seen_at_once(
 
 async def test_an_endless_first_look_holds_a_round_up_only_once(scene: Scene) -> None:
     class Slow(Checkpoints):
-        async def ready(self, patience_s: float) -> bool:
+        async def ready(self, patience_s: float, *, stop: StopSignal) -> bool:
             waited.append(patience_s)
             return False
 

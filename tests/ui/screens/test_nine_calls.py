@@ -101,10 +101,13 @@ async def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Scrip
         async with app.run_test(size=(150, 45)) as pilot:
             here = Stage(app, pilot, None)
             await here.until(lambda: app.link is not None)
-            assert cores[0].servers is not None
-            await cores[0].servers.settled()
-            yield World(here, cores[0], server, project, home, tmp_path / "elsewhere" / "out.txt")
-            await here.until(lambda: not app.driver.busy)
+            try:
+                assert cores[0].servers is not None
+                await cores[0].servers.settled()
+                yield World(here, cores[0], server, project, home, tmp_path / "elsewhere" / "out.txt")
+                await here.until(lambda: not app.driver.busy)
+            finally:
+                await cores[0].aclose()
 
 
 async def seen(here: Stage, screen: ApprovalScreen, call_id: str) -> None:
