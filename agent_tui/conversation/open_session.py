@@ -67,7 +67,8 @@ class OpenSession:
         return f"{count}; {'; '.join(said)}. It learns so with your next prompt."
 
     async def aclose(self) -> str:
-        """End its jobs and its helper, close its file; give where a copy is when it could not be saved, else ""."""
+        """End its shell lines, jobs and helper, close its file; give where a copy is when it could not be saved, else ""."""
+        await self.shell.aclose()
         await self.jobs.close()
         await self.checkpoints.aclose()
         await self.record.aclose()

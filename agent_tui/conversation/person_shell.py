@@ -19,6 +19,8 @@ from agent_tui.toolkit.text import ENDED_AFTER, display_text
 BASH = "bash"
 MAX_TIMEOUT_MS = 600_000
 _ENDED = "(ended by the person)"
+_CLOSE_S = 1.5
+"""How long closing waits for lines to end; what takes longer ends by itself, watched by its supervisor."""
 
 
 class PersonShell:
@@ -35,6 +37,7 @@ class PersonShell:
         self._make_context = make_context
         self._say = say
         self._tell = tell
+        self._running: set[asyncio.Task[object]] = set()
 
     @property
     def cwd(self) -> Path:
@@ -48,8 +51,24 @@ class PersonShell:
     async def run(self, command: str, *, private: bool) -> None:
         """Run `command` to its end. Raises ToolError when there is no bash tool.
 
-        A cancelled caller ends it; what it printed until then is shown and told like any other.
+        A cancelled caller ends it, and so does `aclose`; what it printed until then is shown and told like any other.
         """
+        task = asyncio.current_task()
+        assert task is not None  # a coroutine runs in one
+        self._running.add(task)
+        try:
+            await self._run(command, private=private)
+        finally:
+            self._running.discard(task)
+
+    async def aclose(self) -> None:
+        """End the lines that run."""
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running, timeout=_CLOSE_S)
+
+    async def _run(self, command: str, *, private: bool) -> None:
         if not self._tools.owns(BASH):
             raise ToolError("The bash tool is switched off in this run, and a shell line is one.")
         call_id = f"shell-{secrets.token_hex(4)}"

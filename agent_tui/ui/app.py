@@ -461,7 +461,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         if self._link is not None:
             self._link.turn.settle()  # a fault of ours told no end
         self.collector.turn_ended()  # what is young now, the rest once nobody acts
-        self.set_timer(QUIET_S + 0.1, self.collector.idle)
+        if self.is_running:  # nothing stops a timer that a closed program sets
+            self.set_timer(QUIET_S + 0.1, self.collector.idle)
         self.actions.page_out()
 
     def queue_changed(self) -> None:

@@ -119,8 +119,12 @@ class Writing(Canvas, can_focus=False):
             self.document.dirty.add(index)
             self._frame()
 
+    @property
+    def _may_wait(self) -> bool:
+        return self.is_attached and self.is_running  # nothing stops a timer that a closed widget sets
+
     def _schedule_flush(self) -> None:
-        if self._flush_timer is None and self.is_attached:
+        if self._flush_timer is None and self._may_wait:
             wait = max(FRAME_S, self._flush_cost_s * REST) - (time.perf_counter() - self._flushed_s)
             self._flush_timer = self.set_timer(max(0.001, wait), self._frame)
 
@@ -143,7 +147,7 @@ class Writing(Canvas, can_focus=False):
         self._flushed_s = time.perf_counter()
         self._flush_cost_s = self._flushed_s - began
         if (
-            self.document.dirty and self._flush_timer is None and self.is_attached
+            self.document.dirty and self._flush_timer is None and self._may_wait
         ):  # behind: rest as long as it took
             self._flush_timer = self.set_timer(max(0.005, self._flush_cost_s), self._frame)
 
@@ -190,7 +194,7 @@ class Writing(Canvas, can_focus=False):
     def _spin(self) -> None:
         """Run the spinner's timer while a tool runs and nobody is asked, and only then."""
         spins = bool(self.document.running) and not self._is_held
-        if spins and self._spin_timer is None and self.is_attached:
+        if spins and self._spin_timer is None and self._may_wait:
             self._spin_timer = self.set_interval(SPIN_S, self._turn)
         elif not spins and self._spin_timer is not None:
             self._spin_timer.stop()

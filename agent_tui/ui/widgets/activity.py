@@ -76,7 +76,8 @@ class Activity(Widget):
 
     def _resume(self) -> None:
         self._pause()
-        self._timer = self.set_interval(_FRAME_S, self.refresh)
+        if self.is_running:  # nothing stops a timer that a closed widget sets
+            self._timer = self.set_interval(_FRAME_S, self.refresh)
 
     def _pause(self) -> None:
         if self._timer is not None:
