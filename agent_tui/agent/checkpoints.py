@@ -86,6 +86,7 @@ class Checkpoints:
         self._folder = folder
         self._blobs = PackedBlobs(folder, project_folder(self._workspace))
         self._process: Child | None = None
+        self._closed = False
         self._turn = asyncio.Lock()
         self._first: asyncio.Task[None] | None = None
 
@@ -209,7 +210,8 @@ class Checkpoints:
         )
 
     async def aclose(self) -> None:
-        """End the child process, within 2 seconds."""
+        """End the child process, within 2 seconds; none is started after that."""
+        self._closed = True
         if self._first is not None and not self._first.done():
             self._first.cancel()
             await asyncio.wait({self._first})
@@ -251,15 +253,24 @@ class Checkpoints:
         return await process.stdout.readline()
 
     async def _start(self) -> Child:
+        self._refuse_when_closed()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         worker = (sys.executable, "-I", "-m", "agent_tui.agent.checkpoint_worker")
-        self._process = await start_child(
+        process = await start_child(
             (*worker, str(self._workspace), str(self._folder)),
             stdin=PIPE,
             stdout=PIPE,
             limit_bytes=_ANSWER_LIMIT_BYTES,
         )
-        return self._process
+        if self._closed:
+            await process.end()
+        self._refuse_when_closed()
+        self._process = process
+        return process
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise OSError("the session was closed meanwhile")
 
     async def _give_up(self) -> None:
         process, self._process = self._process, None

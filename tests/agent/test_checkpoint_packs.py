@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui.agent.checkpoints import Checkpoints
+from agent_tui.agent.checkpoints import CheckpointError, Checkpoints
 from agent_tui.executor.bounded import StopSignal
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.sessions.store import CHECKPOINTS
@@ -214,3 +214,20 @@ async def test_files_of_a_patch_are_covered_wherever_they_are(scene: Scene) -> N
     await scene.rewind.undo()
 
     assert (scene.workspace / "x.log").read_text() == "before"
+
+
+async def test_a_checkpoint_after_the_end_starts_no_reader(checkpoints: Checkpoints) -> None:
+    await checkpoints.take()
+    await checkpoints.aclose()
+
+    with pytest.raises(CheckpointError, match="the session was closed"):
+        await checkpoints.take()
+
+
+async def test_a_reader_that_starts_while_its_session_is_closed_is_ended(checkpoints: Checkpoints) -> None:
+    taking = asyncio.create_task(checkpoints.take())
+    await asyncio.sleep(0)
+    await checkpoints.aclose()
+
+    with pytest.raises(CheckpointError):
+        await taking
