@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, cast
 
 from textual import events
 from textual.app import App
@@ -69,6 +70,14 @@ class Dialog(ModalScreen[Result], inherit_bindings=False):
 
     def act(self, action: str) -> None:
         """Do a keymap action of this dialog."""
+
+    def call_after_refresh(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+        """Call it after the next frame, unless this dialog is closed by then: its parts are gone one by one."""
+
+        def unless_closed() -> object:
+            return callback(*args, **kwargs) if self in self.program.screen_stack else None
+
+        return super().call_after_refresh(unless_closed)
 
     def finish(self, result: Result | None) -> None:
         """Close this dialog, with whatever stands above it, and answer once."""

@@ -59,3 +59,19 @@ async def test_words_typed_right_after_the_key_for_them_decide_nothing(workspace
         await here.press("n")
         await here.idle()
         assert here.backend.verdicts[0]["c1"].feedback == "noy"
+
+
+async def test_what_waits_for_a_frame_of_a_dialog_that_closes_meanwhile_is_dropped(workspace: Path) -> None:
+    async with stage(workspace) as here:
+        dialog, called = picker(here.app), list[str]()
+        here.app.push_screen(dialog)
+        await here.settle()
+
+        dialog.call_after_refresh(called.append, "open")
+        await here.until(lambda: called)
+        dialog.call_after_refresh(called.append, "closed")
+        dialog.finish(None)
+        await here.until(lambda: not here.app.in_dialog)
+        await here.settle()
+
+        assert called == ["open"]

@@ -56,7 +56,8 @@ class Hints(Widget):
     @property
     def lines(self) -> int:
         """How many lines are wanted on a screen of this size."""
-        size = self.screen.size
+        # the app's: a closed screen, whose parts have no screen any more, may still be told of a new size
+        size = self.app.size  # pyright: ignore[reportUnknownMemberType] - Textual leaves its type open
         return (
             2 if size.width - 4 < min(_cells(self._hints), _NARROW_CELLS) and size.height >= _LOW_ROWS else 1
         )
