@@ -21,6 +21,7 @@ from agent_tui.toolkit.children import PIPE, Child, start_child
 
 TIMEOUT_S = 600.0
 _ANSWER_LIMIT_BYTES = 256 * 1024 * 1024
+_CLOSED = "the session was closed meanwhile"
 _END_TIMEOUT_S = 2.0
 
 
@@ -253,7 +254,8 @@ class Checkpoints:
         return await process.stdout.readline()
 
     async def _start(self) -> Child:
-        self._refuse_when_closed()
+        if self._closed:
+            raise OSError(_CLOSED)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         worker = (sys.executable, "-I", "-m", "agent_tui.agent.checkpoint_worker")
         process = await start_child(
@@ -262,15 +264,11 @@ class Checkpoints:
             stdout=PIPE,
             limit_bytes=_ANSWER_LIMIT_BYTES,
         )
-        if self._closed:
+        if self._closed:  # while it started
             await process.end()
-        self._refuse_when_closed()
+            raise OSError(_CLOSED)
         self._process = process
         return process
-
-    def _refuse_when_closed(self) -> None:
-        if self._closed:
-            raise OSError("the session was closed meanwhile")
 
     async def _give_up(self) -> None:
         process, self._process = self._process, None

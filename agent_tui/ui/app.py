@@ -285,9 +285,8 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
             self.presses.saw(event.key)
             self.collector.active()
             self.app_focus = True  # a key is a sign of it: what had the focus gets it back
-            if (
-                self.focused is None and not self.in_dialog
-            ):  # before it is passed on: the next may be there already
+            if self.focused is None and not self.in_dialog:
+                # Before it is passed on: the next key may be there already.
                 self.screen.set_focus(self.prompt, scroll_visible=False)
         if isinstance(event, events.AppFocus | events.Key) and self.keymap_file.look():
             self._keys_changed()

@@ -146,9 +146,8 @@ class Writing(Canvas, can_focus=False):
                 self._changed(index)
         self._flushed_s = time.perf_counter()
         self._flush_cost_s = self._flushed_s - began
-        if (
-            self.document.dirty and self._flush_timer is None and self._may_wait
-        ):  # behind: rest as long as it took
+        if self.document.dirty and self._flush_timer is None and self._may_wait:
+            # Behind: rest as long as it took.
             self._flush_timer = self.set_timer(max(0.005, self._flush_cost_s), self._frame)
 
     def _flush_stream(self, index: int, limit_chars: int) -> None:
