@@ -189,10 +189,13 @@ class Steps:
 
     async def give_up(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> None:
         """Answer the open calls of a reply because something else comes first."""
-        outcomes = [
-            self.paused.get(call.call_id) or unrun(call, NOT_WAITED, "not_run", self.tools)
+        given_up = {
+            call.call_id: unrun(call, NOT_WAITED, "not_run", self.tools)
             for call in calls_of(uses)
-        ]
+            if call.call_id not in self.paused
+        }
+        await self.teller.unrun(turn, list(given_up.values()))
+        outcomes = [self.paused.get(use.id) or given_up[use.id] for use in uses]
         self.paused.clear()
         await self.teller.answered(turn, results_message(outcomes))
 

@@ -62,6 +62,10 @@ class Teller:
                 turn_id=turn.turn_id, origin=self.origin, round_index=round_index, calls=tuple(calls)
             )
         )
+        await self.unrun(turn, outcomes)
+
+    async def unrun(self, turn: Turn, outcomes: Sequence[ToolCallOutcome]) -> None:
+        """Record and tell the answers of calls that were not run, of a round that has begun."""
         for outcome in outcomes:
             await self.journal.outcome(outcome, turn_id=turn.turn_id)
             await self.sink(

@@ -12,6 +12,7 @@ from agent_tui.sessions.encoding import Filler, as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
 
 INTERRUPTED = "Interrupted: the program ended before this call was answered."
+WAITS = "Waits for an approval."
 NOTE_MARKS = ("<system-note>", "<environment>")
 """How texts begin that the program put into the conversation; the loop writes them."""
 
@@ -46,13 +47,15 @@ def blocks_of(path: Iterable[RawRecord], blobs: Blobs) -> list[ReplayBlock]:
 
 class Replay:
     """Collects blocks. The calls of a round stand in the order of the request, as they were shown when it began; one that
-    has no outcome (a crash) is shown as cut off.
+    has no outcome (a crash) is shown as cut off, unless its turn ended to wait for approvals.
     """
 
     def __init__(self, blobs: Blobs) -> None:
         self.blocks: list[ReplayBlock] = []
         self._filler = Filler(blobs)
         self._open_calls: dict[str, str] = {}
+        self._answered: set[str] = set()
+        self._is_paused = False
         self._places: dict[str, int] = {}
         self._arguments: dict[str, str] = {}
         self._asked: dict[str, RawRecord] = {}
@@ -70,13 +73,13 @@ class Replay:
         record_id = text_of(record, "id")
         match record.get("type"):
             case "user":
-                self.close()
+                self._go_on()
                 text = text_of(record, "text")
                 if text:
                     images = _labels(as_objects(as_object(record.get("message")).get("content")))
                     self.blocks.append(ReplayBlock("user", text, record_id=record_id, images=images))
             case "assistant":
-                self.close()
+                self._go_on()
                 self._add_reply(as_object(record.get("message")), record_id)
             case "round":
                 self._begin(as_objects(record.get("calls")))
@@ -85,7 +88,7 @@ class Replay:
             case "shell_line":
                 self.blocks.append(tool_block(as_object(record.get("outcome")), record_id))
             case "results":
-                self.close()
+                self._go_on()
                 self._add_words(as_object(record.get("message")), record_id)
             case "compacted":
                 text = text_of(record, "summary") or "Older results were shortened."
@@ -96,8 +99,10 @@ class Replay:
             case "approval_response":
                 self._add_decision(as_objects(record.get("verdicts")), record_id)
             case "turn_end":
+                stop_reason = text_of(record, "stop_reason")
+                self._is_paused = stop_reason == "pending_approvals"
                 self.close()
-                said = _TURN_ENDS.get(text_of(record, "stop_reason"))
+                said = _TURN_ENDS.get(stop_reason)
                 if said:
                     self.blocks.append(ReplayBlock("notice", said, record_id=record_id))
             case _:
@@ -105,24 +110,33 @@ class Replay:
         return None
 
     def close(self) -> None:
-        """Show calls that never got an answer."""
+        """Show calls that have no answer: they wait while their turn is paused, else they never got one."""
         for call_id, tool in self._open_calls.items():
-            self.blocks[self._places[call_id]] = self._interrupted(call_id, tool)
-        self._open_calls = {}
+            self.blocks[self._places[call_id]] = self._unanswered(call_id, tool)
+        if not self._is_paused:
+            self._open_calls = {}
+
+    def _go_on(self) -> None:
+        """End a pause: what is open still never gets an answer."""
+        self._is_paused = False
+        self.close()
 
     def _begin(self, calls: Sequence[RawRecord]) -> None:
-        """Keep a place for each call of a round; a call that waited for its answer has one already."""
-        self._open_calls = {text_of(call, "call_id"): text_of(call, "name") for call in calls}
+        """Keep a place for each call of a round; after a pause a call has one already, or even its answer."""
+        self._is_paused = False
+        names = {text_of(call, "call_id"): text_of(call, "name") for call in calls}
+        self._open_calls = {call_id: name for call_id, name in names.items() if call_id not in self._answered}
         for call_id, tool in self._open_calls.items():
             if call_id not in self._places:
                 self._places[call_id] = len(self.blocks)
                 self.blocks.append(ReplayBlock("tool", "", call_id, tool))
 
-    def _interrupted(self, call_id: str, tool: str) -> ReplayBlock:
+    def _unanswered(self, call_id: str, tool: str) -> ReplayBlock:
         arguments, asked = self._arguments.get(call_id, ""), self._asked.get(call_id, {})
         name = text_of(asked, "display_name") or text_of(asked, "tool") or plain_name(tool)
         title = text_of(asked, "title") if asked else plain_title(arguments)
-        text = f"{INTERRUPTED}\n\n{_readable(arguments)}" if arguments else INTERRUPTED
+        why = WAITS if self._is_paused else INTERRUPTED
+        text = f"{why}\n\n{_readable(arguments)}" if arguments else why
         return ReplayBlock(
             "tool",
             text,
@@ -130,12 +144,12 @@ class Replay:
             tool=tool,
             display_name=name,
             title=title,
-            state="interrupted",
+            state="waiting" if self._is_paused else "interrupted",
             full_length=len(text),
         )
 
     def _add_reply(self, message: RawRecord, record_id: str) -> None:
-        self._arguments, self._places, self._asked = {}, {}, {}
+        self._arguments, self._places, self._asked, self._answered = {}, {}, {}, set()
         for block in as_objects(message.get("content")):
             kind = block.get("type")
             text = text_of(block, "text")
@@ -155,6 +169,7 @@ class Replay:
     def _add_outcome(self, outcome: RawRecord, record_id: str) -> int:
         call_id = text_of(outcome, "tool_use_id")
         self._open_calls.pop(call_id, None)
+        self._answered.add(call_id)
         at = self._places.get(call_id, len(self.blocks))
         self.blocks[at : at + 1] = [tool_block(outcome, record_id)]
         return at

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 from agent_tui.ui.widgets.activity import LEFT
 
 StreamKind = Literal["assistant", "thinking"]
+_UNANSWERED = ("waiting", "interrupted")
 UNSETTLED = "The turn ended before this call had a result. Parts of it may have run."
 
 _ENDS: dict[str, tuple[Level, str]] = {
@@ -81,7 +82,6 @@ class TurnView:
         self._host = host
         self._stream: tuple[StreamKind, int] | None = None
         self._streamed = False
-        self._panels: set[str] = set()
         self._unsettled: dict[str, None] = {}  # panels without a result, in their order
         self._requests: dict[str, PermissionRequest] = {}
         self._prompt = ""
@@ -89,7 +89,7 @@ class TurnView:
     def forget(self) -> None:
         """Start anew, for another session."""
         self._stream = None
-        self._panels, self._unsettled, self._requests = set(), {}, {}
+        self._unsettled, self._requests = {}, {}
 
     def settle(self) -> None:
         """Say of every call without a result that the turn ended before it had one. Cheap to call again."""
@@ -184,25 +184,28 @@ class TurnView:
             return
         self._host.working_on("Preparing")
         for call in event.calls:
-            if call.call_id not in self._panels:
-                self._panels.add(call.call_id)
-                self._unsettled[call.call_id] = None
-                self._transcript.add(
-                    ReplayBlock(
-                        kind="tool",
-                        text="",
-                        call_id=call.call_id,
-                        tool=call.name,
-                        display_name=plain_name(call.name),
-                        title=plain_title(call.arguments_json),
-                        state="waiting",
-                    )
+            state = self._transcript.tool_state(call.call_id)
+            if state is not None and state not in _UNANSWERED:
+                continue  # it has its result from before a pause
+            self._unsettled[call.call_id] = None
+            if state is not None:
+                self._transcript.update_tool(call.call_id, state="waiting", text="")
+                continue
+            self._transcript.add(
+                ReplayBlock(
+                    kind="tool",
+                    text="",
+                    call_id=call.call_id,
+                    tool=call.name,
+                    display_name=plain_name(call.name),
+                    title=plain_title(call.arguments_json),
+                    state="waiting",
                 )
+            )
 
     def _panel(self, call_id: str, tool: str, display_name: str, title: str) -> None:
-        if call_id in self._panels:
+        if self._transcript.document.call(call_id) is not None:
             return
-        self._panels.add(call_id)
         self._transcript.add(
             ReplayBlock(
                 kind="tool", text="", call_id=call_id, tool=tool, display_name=display_name, title=title
@@ -265,9 +268,8 @@ class TurnView:
         self._host.working_on("Waiting for your decision")
         self._requests.update({request.call_id: request for request in event.requests})
         for request in (*event.requests, *event.settled):
-            if request.call_id in self._panels:
-                name = request.display_name or request.tool
-                self._transcript.update_tool(request.call_id, display_name=name, title=request.title)
+            name = request.display_name or request.tool
+            self._transcript.update_tool(request.call_id, display_name=name, title=request.title)
 
     def _approval_decided(self, event: ApprovalDecided) -> None:
         self._host.working_on("Working")

@@ -366,6 +366,9 @@ async def test_a_prompt_after_pending_approvals_answers_the_waiting_calls() -> N
     await agent.run("forget it")
 
     assert problems_of(w.provider.requests[1].messages) == []
+    (told,) = w.sink.of(ToolDenied)
+    assert (told.call_id, told.effect, told.reason) == ("c1", "not_run", NOT_WAITED)
+    assert w.sink.events.index(told) < w.sink.events.index(w.sink.of(TurnStarted)[1])
 
 
 async def test_a_prompt_in_a_restored_session_keeps_what_some_of_the_open_calls_came_to() -> None:
@@ -379,3 +382,4 @@ async def test_a_prompt_in_a_restored_session_keeps_what_some_of_the_open_calls_
     ran_text, waited = result_texts(w.provider.requests[0].messages[2])
     assert ran_text == "bash did it"
     assert waited == NOT_WAITED
+    assert [told.call_id for told in w.sink.of(ToolDenied)] == ["c2"]

@@ -419,11 +419,43 @@ async def test_calls_are_shown_again_in_the_order_of_their_request_wherever_thei
 
     again = [b for b in session.paged_replay(kept=0) if b.kind == "tool"]
 
-    assert half == [("c1", "interrupted"), ("c2", "interrupted"), ("c3", "done")]
+    assert half == [("c1", "waiting"), ("c2", "waiting"), ("c3", "done")]
     assert [(b.call_id, b.state, b.whole_text()) for b in again] == [
         (one, "done", outcomes[one].display.content) for one in ids
     ]
     assert all(b.stored for b in again)
+    session.close()
+
+
+async def test_a_round_that_goes_on_after_a_pause_shows_what_it_had_come_to_before(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    both = [outcome("c1", "first"), outcome("c2", "second")]
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(asks("c1", "c2"), turn_id="t")
+    shown: list[list[tuple[str, str]]] = []
+    for ran in both:  # the second round takes over what the first one came to
+        await session.round_started([one.call for one in both], turn_id="t")
+        await session.outcome(ran, turn_id="t")
+        await session.turn_finished(turn_id="t", stop_reason="pending_approvals")
+        shown.append([(b.call_id, b.state) for b in session.replay() if b.kind == "tool"])
+
+    assert shown == [[("c1", "done"), ("c2", "waiting")], [("c1", "done"), ("c2", "done")]]
+    session.close()
+
+
+async def test_calls_that_waited_when_something_else_came_are_shown_as_never_answered(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(asks("c1"), turn_id="t")
+    await session.round_started([call("c1")], turn_id="t")
+    await session.turn_finished(turn_id="t", stop_reason="pending_approvals")
+    await session.user_message(user("else"), turn_id="t2", text="else")
+
+    assert [b.state for b in session.replay() if b.kind == "tool"] == ["interrupted"]
     session.close()
 
 

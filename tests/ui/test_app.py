@@ -181,6 +181,43 @@ async def test_calls_that_wait_for_approvals_are_not_settled_with_their_turn(wor
         assert here.app.transcript.document.blocks[1].data.state == "waiting"
 
 
+async def test_a_round_that_waited_goes_on_in_the_panels_it_has(workspace: Path) -> None:
+    both = (ToolCall(call_id="c1", name="read"), ToolCall(call_id="c2", name="bash"))
+    async with stage(workspace) as here:
+        here.app.transcript.load(
+            [
+                ReplayBlock("user", "an old one"),
+                ReplayBlock("tool", "old", "c2", "bash", state="interrupted"),
+                ReplayBlock("user", "go"),
+                ReplayBlock("tool", "read it", "c1", "read", state="done"),
+                ReplayBlock("tool", "Waits.", "c2", "bash", state="waiting"),
+            ]
+        )
+        assert here.app.link is not None
+        await here.app.link.turn(RoundStarted(turn_id="t", round_index=0, calls=both))
+
+        panels = [b.data for b in here.app.transcript.document.blocks if b.data.kind == "tool"]
+        assert [(p.text, p.state) for p in panels] == [
+            ("old", "interrupted"),
+            ("read it", "done"),
+            ("", "waiting"),
+        ]
+
+
+async def test_a_call_with_the_id_of_one_before_the_last_prompt_has_a_panel_of_its_own(
+    workspace: Path,
+) -> None:
+    again = (ToolCall(call_id="c1", name="read"),)
+    backend = FakeBackend(workspace, script=[[emit(RoundStarted(turn_id="t", round_index=0, calls=again))]])
+    async with stage(workspace, backend=backend) as here:
+        here.app.transcript.load([ReplayBlock("tool", "old", "c1", "read", state="interrupted")])
+        await here.send("one")
+        await here.idle()
+
+        panels = [b.data.text for b in here.app.transcript.document.blocks if b.data.kind == "tool"]
+        assert panels == ["old", ""]
+
+
 async def test_an_unhandled_error_leaves_a_sentence_and_a_log(workspace: Path, tmp_path: Path) -> None:
     log = tmp_path / "crash.log"
     with pytest.raises(ZeroDivisionError):  # noqa: PT012 - the error leaves through the context manager

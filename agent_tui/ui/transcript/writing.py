@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from textual.timer import Timer
 
-from agent_tui.protocol.replay import BlockKind, ReplayBlock
+from agent_tui.protocol.replay import BlockKind, ReplayBlock, ToolState
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.transcript.blocks import starts_open
 from agent_tui.ui.transcript.canvas import Canvas
@@ -81,6 +81,13 @@ class Writing(Canvas, can_focus=False):
             block.live = ""
         self._changed(index)
         self._spin()
+
+    def tool_state(self, call_id: str) -> ToolState | None:
+        """Give the state of the panel of a call that stands below the last prompt, None without one."""
+        index = self.document.call(call_id)
+        if index is None or any(block.data.kind == "user" for block in self.document.blocks[index:]):
+            return None
+        return self.document.blocks[index].data.state
 
     def update_tool(self, call_id: str, **fields: object) -> None:
         """Change fields of the panel of a call; an unknown id does nothing."""
