@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
+from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule, takes_path
 from agent_tui.permissions.needs import host_of, max_risk
 from agent_tui.permissions.patterns import has_wildcard, path_pattern
 from agent_tui.permissions.rules import Matcher, Spelling, Subject
@@ -100,11 +100,16 @@ def _as_rule(pattern: str, project: Path) -> Rule | None:
 def _subject(permission: Permission, rule: Rule) -> Subject:
     match permission.kind:
         case PermissionKind.READ | PermissionKind.WRITE:
+            # only a rule for paths speaks of other tools' permissions: a tool's bare name means its own calls
+            own = "edit" if permission.kind is PermissionKind.WRITE else "read"
+            tool = rule.tool if rule.specifier is not None and takes_path(rule.tool) else own
             return Subject(
-                rule.tool, permission.kind, paths=(permission.target, os.path.realpath(permission.target))
+                tool, permission.kind, paths=(permission.target, os.path.realpath(permission.target))
             )
         case PermissionKind.NETWORK:
-            return Subject("webfetch", permission.kind, host=host_of(permission.target))
+            # a command's host stands without a scheme, and no bare rule covers one
+            tool = "webfetch" if "//" in permission.target else "bash"
+            return Subject(tool, permission.kind, host=host_of(permission.target))
         case PermissionKind.EXECUTE:
             return _command_subject(permission)
         case _:

@@ -125,6 +125,16 @@ def test_a72_a81_item_21_a_row_suggests_no_more_than_was_asked() -> None:
         ),
         ("mcp__x", permission(TOOL, "mcp__x__y", "mcp__x__y"), True),
         ("nonsense(", permission(TOOL, "mcp__x__y", "mcp__x__y"), False),
+        ("mcp__server__probe", permission(WRITE, "/p/src/a.py", "Edit(/src/a.py)"), False),
+        ("mcp__server", permission(READ, "/p/src/a.py", "Read(/src/a.py)"), False),
+        ("Task", permission(WRITE, "/p/src/a.py", "Edit(/src/a.py)"), False),
+        ("Task(*)", permission(WRITE, "/p/src/a.py", "Edit(/src/a.py)"), False),
+        ("Edit", permission(WRITE, "/p/src/a.py", "Edit(/src/a.py)"), True),
+        ("Edit", permission(WRITE, "/elsewhere/a.py", "Edit(//elsewhere/a.py)"), False),
+        ("WebFetch", permission(NETWORK, "https://x.example/a", "WebFetch(domain:x.example)"), True),
+        ("WebFetch", permission(NETWORK, "x.example", "WebFetch(domain:x.example)"), False),
+        ("mcp__server", permission(TOOL, "mcp__server__probe", "mcp__server__probe"), True),
+        ("mcp__server", permission(EXECUTE, "git diff", "Bash(git diff)"), False),
     ],
 )
 def test_a_pattern_covers_what_its_rule_would(pattern: str, asked: Permission, expected: bool) -> None:
