@@ -1,25 +1,46 @@
+import difflib
+import hashlib
 import os
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent_tui.executor.registry import CompositeSource
+from agent_tui.extensions.sources import ToolFileSource
 from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.grammar import Layer, Origin, parse_rule
 from agent_tui.permissions.grants import GrantStore
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.needs import Places
-from agent_tui.permissions.policy import CallReview, Policy
+from agent_tui.permissions.policy import Policy
 from agent_tui.permissions.rules import RuleBook
 from agent_tui.permissions.shell.analysis import Analyser
+from agent_tui.protocol.display import ChangePreview, DisplayResult
 from agent_tui.protocol.events import TurnFinished, TurnStarted
 from agent_tui.protocol.messages import TokenUsage
-from agent_tui.protocol.permissions import Decision, Permission, PermissionRequest, Verdict
-from agent_tui.protocol.tools import BatchResult, ToolCall, TurnResult
-from agent_tui.sandbox.interface import Confinement
+from agent_tui.protocol.permissions import Decision, PermissionRequest, Verdict
+from agent_tui.protocol.tools import BatchResult, ToolCall, ToolResult, TurnResult
+from agent_tui.toolkit.context import ToolContext
+from agent_tui.toolkit.tool import Tool
 from tests.support.fake_backend import FakeBackend
-from tests.support.round_world import RoundWorld, call, make_world
+from tests.support.round_oracle import Answered, Fact, Oracle, Ran, file_faults
+from tests.support.round_world import (
+    Any_,
+    Bash,
+    Faulty,
+    Foreign,
+    Log,
+    Read,
+    RoundWorld,
+    Task,
+    Write,
+    call,
+    make_world,
+    real,
+)
 from tests.support.screens import Stage, stage
 
 EXAMPLES = int(os.environ.get("AGENT_TUI_TEST_EXAMPLES", "24"))
@@ -66,38 +87,64 @@ COMMANDS = [
 ]
 
 
-class WatchedPolicy(Policy):
-    """Remembers the last thing it said of each call, by tool and targets."""
+HUNKS = 3
+BLANK = "-\n" * 9
+FILES = ("a/x.txt", "b/y.txt", "../outside.txt", ".git/config")
+ROUNDS_A_POLICY = 3
 
-    said: dict[tuple[str, tuple[str, ...]], CallReview]
 
-    def review(
-        self,
-        *,
-        tool: str,
-        permissions: Sequence[Permission],
-        readable: bool,
-        needs_approval: bool,
-        cwd: Path,
-        vouched: str = "",
-    ) -> CallReview:
-        review = super().review(
-            tool=tool,
-            permissions=permissions,
-            readable=readable,
-            needs_approval=needs_approval,
-            cwd=cwd,
-            vouched=vouched,
+def written(old: str, text: str, hunks: Sequence[int] | None) -> str:
+    """The file after a write: each of its three marked lines is a hunk of its own."""
+    lines = old.split(BLANK) if old.count(BLANK) == HUNKS - 1 else [""] * HUNKS
+    taken = range(HUNKS) if hunks is None else hunks
+    return BLANK.join(f"{text}-{index}\n" if index in taken else line for index, line in enumerate(lines))
+
+
+class HunkWrite(Write):
+    """Writes the accepted hunks and leaves the others."""
+
+    async def preview(self, params: Any_, ctx: ToolContext) -> DisplayResult | None:
+        target = real(params.path, ctx)
+        before = target.read_text() if target.exists() else ""
+        after = written(before, params.text, None)
+        diff = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="")
+        sha = hashlib.sha256(before.encode()).hexdigest() if target.exists() else ""
+        return ChangePreview(
+            content="\n".join(diff), bases={str(target): sha}, hunks=HUNKS if BLANK in before else 1
         )
-        self.said[tool, tuple(p.target for p in permissions)] = review
-        return review
 
-    def confinement(self, request: PermissionRequest, verdict: Verdict) -> Confinement:
-        return Confinement()
+    async def run(self, params: Any_, ctx: ToolContext) -> ToolResult:
+        target = real(params.path, ctx)
+        before = target.read_text() if target.exists() else ""
+        target.write_text(written(before, params.text, ctx.files.accepted_hunks(ctx.call_id)))
+        return ToolResult.success("written")
+
+
+class NotingSource(ToolFileSource):
+    """Notes every tool that is really started."""
+
+    def __init__(self, tools: Sequence[Tool[Any]], name: str, facts: list[Fact]) -> None:
+        super().__init__(tools, name)
+        self._facts = facts
+
+    async def execute(self, name: str, args_json: str, ctx: ToolContext) -> ToolResult:
+        declared = tuple(self.permissions(name, args_json, ctx))
+        self._facts.append(
+            Ran(ctx.call_id, name, args_json, ctx.cwd, declared, foreign=self.needs_approval(name))
+        )
+        return await super().execute(name, args_json, ctx)
+
+
+def noted_tools(facts: list[Fact]) -> CompositeSource:
+    log, tools = Log(), CompositeSource()
+    built_in = [kind(log) for kind in (Read, HunkWrite, Bash, Faulty, Task)]
+    tools.add("bundled", NotingSource(built_in, "bundled", facts))
+    tools.add("server", NotingSource([Foreign()], "server", facts), namespace="mcp")
+    return tools
 
 
 class RoundBackend(FakeBackend):
-    """Runs a real round of real rules per turn, with the screen as its approver."""
+    """Runs a real round of real rules per turn, with the screen as its approver. `facts` are of the last round."""
 
     world: RoundWorld
     calls_now: Sequence[ToolCall] = ()
@@ -105,17 +152,26 @@ class RoundBackend(FakeBackend):
 
     def __init__(self, workspace: Path) -> None:
         super().__init__(workspace)
-        self.allowed: dict[str, set[str]] = {}
+        self.facts: list[Fact] = []
+        self.has_begun = False
+
+    def begin(self, calls: Sequence[ToolCall], policy: Policy) -> None:
+        self.calls_now, self.batch, self.facts, self.has_begun = calls, None, [], False
+        self.world = make_world(
+            self.workspace, approver=self, policy=policy, sink=self.emit, tools=noted_tools(self.facts)
+        )
 
     async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
         given = await self.approver.review(requests)
-        for call_id, verdict in given.items():
-            ids = {one.permission_id for one in verdict.permissions if one.decision is Decision.ALLOW}
-            refused = any(one.decision is Decision.DENY for one in verdict.permissions)
-            self.allowed[call_id] = set() if refused else self.allowed.get(call_id, set()) | ids
+        self.facts.append(Answered(tuple(requests), given))
         return given
 
     async def run_turn(self, text: str) -> TurnResult:
+        if self.has_begun:
+            return (
+                TurnResult()
+            )  # a key of the example came to the prompt and sent what others had typed there
+        self.has_begun = True
         await self.emit(TurnStarted(turn_id=text, prompt=text))
         self.batch = await self.world.run(*self.calls_now, turn_id=text)
         await self.emit(TurnFinished(turn_id=text, stop_reason="end_turn", usage=TokenUsage()))
@@ -147,40 +203,25 @@ def random_calls(dice: random.Random, workspace: Path, number: int) -> list[Tool
     return made
 
 
-def random_policy(dice: random.Random, workspace: Path, state: Path) -> WatchedPolicy:
+def random_policy(dice: random.Random, workspace: Path, state: Path) -> tuple[Policy, Oracle]:
+    """A policy of random rules, and what judges it by the same rules."""
     origin = Origin(Layer.USER, workspace, "config.toml", 1)
     rules = [
         parse_rule(text, dice.choice([Decision.ALLOW, Decision.ASK, Decision.ASK, Decision.DENY]), origin)
         for text in dice.sample(RULES, dice.randint(0, 4))
     ]
     home = workspace.parent / "home"
-    policy = WatchedPolicy(
+    mode = dice.choice([*[Mode.DEFAULT] * 6, Mode.ACCEPT_EDITS, Mode.DONT_ASK])
+    analyse = Analyser(project=workspace, home=home, environ={"PATH": "/usr/bin:/bin"})
+    policy = Policy(
         places=Places(workspace, home, own=(state,), readable=()),
         grants=GrantStore(state),
         audit=AuditLog(state),
-        analyse=Analyser(project=workspace, home=home, environ={"PATH": "/usr/bin:/bin"}),
+        analyse=analyse,
         book=RuleBook(rules, trusted=True),
-        mode=dice.choice([*[Mode.DEFAULT] * 6, Mode.ACCEPT_EDITS, Mode.DONT_ASK]),
+        mode=mode,
     )
-    policy.said = {}
-    return policy
-
-
-def check(backend: RoundBackend, policy: WatchedPolicy, seed: str) -> None:
-    assert backend.batch is not None, seed
-    assert [one.tool_use_id for one in backend.batch.outcomes] == [c.call_id for c in backend.calls_now], seed
-    for one in backend.batch.outcomes:
-        assert one.result.output, seed
-        if one.effect != "ran":
-            continue
-        edited = one.call.arguments_json not in {c.arguments_json for c in backend.calls_now}
-        reviews = [review for (tool, _), review in policy.said.items() if tool == one.tool_name]
-        assert any(not review.denial for review in reviews), seed
-        answered = one.tool_use_id in backend.allowed
-        if answered:
-            assert backend.allowed[one.tool_use_id] or edited, seed
-        else:
-            assert any(not review.asking and not review.denial for review in reviews), seed
+    return policy, Oracle(workspace, home, rules, mode, analyse)
 
 
 async def play(here: Stage, backend: RoundBackend, dice: random.Random, number: int) -> None:
@@ -206,26 +247,32 @@ async def test_whatever_is_pressed_no_call_runs_without_a_decision_that_covers_i
     tmp_path: Path, batch: int
 ) -> None:
     workspace = tmp_path / "proj"
-    for name in ("a/x.txt", "b/y.txt", "secret/s.txt"):
+    for name in (*FILES, "secret/s.txt"):
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
-        (workspace / name).write_text("old\n")
+        (workspace / name).write_text(written("", "old", None))
+    paths = [(workspace / name).resolve() for name in FILES]
     sizes = random.Random(batch)
     backend = RoundBackend(workspace)
     size = sizes.choice([(120, 40), (80, 24), (60, 20), (20, 5)])
+    policy, oracle = random_policy(sizes, workspace, tmp_path / "state")
     async with stage(workspace, backend=backend, size=size) as here:
-        for number in range(batch, EXAMPLES, BATCHES):
+        for turn, number in enumerate(range(batch, EXAMPLES, BATCHES)):
             dice, seed = random.Random(number), f"example {number} at {size}"
-            policy = random_policy(dice, workspace, tmp_path / f"state{number}")
-            backend.calls_now, backend.batch, backend.allowed = (
-                random_calls(dice, workspace, number),
-                None,
-                {},
-            )
-            backend.world = make_world(workspace, approver=backend, policy=policy, sink=backend.emit)
+            if turn % ROUNDS_A_POLICY == 0:
+                policy, oracle = random_policy(dice, workspace, tmp_path / f"state{number}")
+            backend.begin(random_calls(dice, workspace, number), policy)
+            before = {path: path.read_text() for path in paths}
             await play(here, backend, dice, number)
 
             assert not here.app.in_dialog, seed
             assert here.app.link is not None
             assert here.app.link.approver.pending == 0, seed
             assert here.notices == [] or "mistake" not in here.notices[-1], (seed, here.notices)
-            check(backend, policy, seed)
+            assert backend.batch is not None, seed
+            assert all(one.result.output for one in backend.batch.outcomes), seed
+            outcomes = [(one.tool_use_id, one.effect) for one in backend.batch.outcomes]
+            assert oracle.faults(backend.calls_now, backend.facts, outcomes) == [], seed
+            assert file_faults(before, backend.facts, outcomes, workspace=workspace, after=written) == [], (
+                seed
+            )
+            oracle.earlier += [fact for fact in backend.facts if isinstance(fact, Answered)]
