@@ -12,7 +12,7 @@ from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError, SessionInUseError
 from agent_tui.protocol.json_text import parse_json
-from agent_tui.sessions.approvals import ApprovalKey
+from agent_tui.sessions.approvals import Answerer, ApprovalKey
 from agent_tui.sessions.deferred import Waiting, answer, find_waiting, waiting
 from agent_tui.sessions.store import SessionStore
 
@@ -20,16 +20,30 @@ IN_USE = 75
 CHILD_VARIABLE = "AGENT_TUI_CHILD"
 
 
-def main(arguments: Sequence[str], *, root: Path, keys: Path, say: Callable[[str], None] = print) -> int:
+def at_terminal() -> bool:
+    """Tell whether a person may be typing: input that comes from elsewhere is a program's."""
+    return os.isatty(0)
+
+
+def main(
+    arguments: Sequence[str],
+    *,
+    root: Path,
+    keys: Path,
+    say: Callable[[str], None] = print,
+    is_person: Callable[[], bool] = at_terminal,
+) -> int:
     """Run the subcommand for the sessions below `root` with the key in the folder `keys`; give the exit code.
 
+    An answer is signed as a person's or as a program's, as `is_person` tells.
     Refuses to decide anything for a program that agent-tui started: an agent cannot approve itself.
     """
     options = parser().parse_args(arguments)
     store = SessionStore(root)
     try:
         if options.action in ("allow", "deny"):
-            return _decide(store, ApprovalKey(keys), options, say)
+            by: Answerer = "person" if is_person() else "program"
+            return _decide(store, ApprovalKey(keys), options, say, by=by)
         if options.action == "show":
             say(_described(find_waiting(store, str(options.id))))
             return 0
@@ -50,7 +64,12 @@ def main(arguments: Sequence[str], *, root: Path, keys: Path, say: Callable[[str
 
 
 def _decide(
-    store: SessionStore, key: ApprovalKey, options: argparse.Namespace, say: Callable[[str], None]
+    store: SessionStore,
+    key: ApprovalKey,
+    options: argparse.Namespace,
+    say: Callable[[str], None],
+    *,
+    by: Answerer,
 ) -> int:
     if os.environ.get(CHILD_VARIABLE):
         print("Refused: a command that agent-tui runs cannot approve anything.", file=sys.stderr)
@@ -65,6 +84,7 @@ def _decide(
         allow=allow,
         edited_arguments=_edited(options) if allow else None,
         feedback=str(options.reason),
+        reason=by,
     )
     asyncio.run(answer(store, item, response))
     say(

@@ -6,14 +6,16 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agent_tui.protocol.data import Data, JsonObject
 from agent_tui.protocol.errors import SessionError
 from agent_tui.protocol.permissions import (
+    DecidedBy,
     Decision,
     PermissionDecision,
     PermissionRequest,
+    RuleRef,
     Verdict,
 )
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:  # cryptography takes 30 ms, and few runs sign anything
 
 KEY_NAME = "approvals.key"
 LIFETIME_S = 7 * 86_400
+Answerer = Literal["person", "program"]
+"""Who ran the command that signs: a person at a terminal, or a program, whose answers are automatic."""
 _KEY_BYTES = 32
 
 
@@ -29,7 +33,7 @@ class SignedResponse(Data):
     """An answer bound to one request of one turn, byte for byte.
 
     `edited_arguments` are the person's; the approval stays bound to `arguments_json`, the ones proposed. `reason`
-    says who or what decided, so that an automatic approval can be told apart. `expires_at` is POSIX seconds, `nonce` is
+    says who decided (an `Answerer`), so that an automatic approval can be told apart. `expires_at` is POSIX seconds, `nonce` is
     used once, `key_id` names the key, `signature` is Ed25519 over all the rest (hex).
     """
 
@@ -81,7 +85,7 @@ class ApprovalKey:
         allow: bool,
         edited_arguments: JsonObject | None = None,
         feedback: str = "",
-        reason: str = "person",
+        reason: Answerer = "person",
         now: float | None = None,
     ) -> SignedResponse:
         """Sign an answer to all permissions of `request`, once and not lasting. Raises SessionError."""
@@ -97,8 +101,7 @@ class ApprovalKey:
             arguments_json=request.arguments_json,
             bases=request.bases,
             permissions=tuple(
-                PermissionDecision(permission_id=permission.id, decision=decision)
-                for permission in request.permissions
+                _decision(permission.id, decision, by=reason) for permission in request.permissions
             ),
             edited_arguments=edited_arguments,
             feedback=feedback,
@@ -151,6 +154,18 @@ class ApprovalKey:
             return
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def _decision(permission_id: str, decision: Decision, *, by: Answerer) -> PermissionDecision:
+    """Give a decision that holds once; a program's counts as a hook's wherever decisions are told and kept."""
+    if by == "person":
+        return PermissionDecision(permission_id=permission_id, decision=decision)
+    return PermissionDecision(
+        permission_id=permission_id,
+        decision=decision,
+        decided_by=DecidedBy.HOOK,
+        rule=RuleRef(text=f"a program that ran agent-tui approvals {decision}"),
+    )
 
 
 def refusal(

@@ -1,5 +1,9 @@
+import asyncio
 import json
+import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,7 +17,7 @@ from agent_tui.protocol.tools import TurnResult
 from agent_tui.providers.scripted import ScriptedProvider, calls, text, use
 from agent_tui.sessions.approval_commands import main
 from agent_tui.sessions.approvals import ApprovalKey, DeferringApprover, SignedResponse, refusal
-from agent_tui.sessions.deferred import recorded_approver, waiting
+from agent_tui.sessions.deferred import recorded_approver, responses_of, waiting
 from agent_tui.sessions.session import Session
 from agent_tui.sessions.store import SessionStore
 from tests.support.agent_world import problems_of, result_texts
@@ -164,9 +168,12 @@ class Scene:
         session.close()
         return result
 
-    def run(self, *arguments: str) -> tuple[int, str]:
+    def run(self, *arguments: str, is_person: bool = True) -> tuple[int, str]:
         said: list[str] = []
-        return main(arguments, root=self.store.root, keys=self.keys, say=said.append), "\n".join(said)
+        code = main(
+            arguments, root=self.store.root, keys=self.keys, say=said.append, is_person=lambda: is_person
+        )
+        return code, "\n".join(said)
 
     def files(self) -> list[str]:
         return sorted(path.name for path in self.workspace.iterdir())
@@ -187,8 +194,6 @@ async def test_p05_p10_a_paused_turn_has_no_effect_and_holds_no_lock(scene: Scen
 
 async def test_p06_p12_approved_calls_run_denied_ones_say_so_and_the_rest_still_waits(scene: Scene) -> None:
     session_id = await scene.pause()
-    import asyncio
-
     first = await asyncio.to_thread(scene.run, "allow", "c1")
     half = await scene.resume(session_id)
     assert first[0] == 0
@@ -207,9 +212,40 @@ async def test_p06_p12_approved_calls_run_denied_ones_say_so_and_the_rest_still_
     assert list(waiting(scene.store)) == []
 
 
-async def test_p11_a_replayed_or_copied_response_counts_nothing(scene: Scene) -> None:
-    import asyncio
+@pytest.mark.parametrize(
+    ("is_person", "reason", "decided_by"), [(True, "person", "person"), (False, "program", "hook")]
+)
+async def test_p14_who_answered_is_signed_and_kept(
+    scene: Scene, is_person: bool, reason: str, decided_by: str
+) -> None:
+    session_id = await scene.pause()
+    await asyncio.to_thread(scene.run, "allow", "c1", is_person=is_person)
+    session = scene.store.open(session_id)
+    [response] = responses_of(session.records())
+    session.close()
+    await scene.resume(session_id)
 
+    assert response.reason == reason
+    assert {one.decided_by for one in response.permissions} == {decided_by}
+    assert scene.key.is_genuine(response)
+    other = "program" if is_person else "person"
+    assert not scene.key.is_genuine(response.model_copy(update={"reason": other}))
+    assert scene.files() == ["a.txt"]
+
+
+def test_p14_input_that_is_no_terminal_is_a_programs() -> None:
+    code = "from agent_tui.sessions.approval_commands import at_terminal; print(at_terminal())"
+    primary, secondary = os.openpty()
+
+    typed = subprocess.check_output([sys.executable, "-c", code], stdin=secondary, text=True)
+    piped = subprocess.check_output([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True)
+    os.close(primary)
+    os.close(secondary)
+
+    assert (typed.strip(), piped.strip()) == ("True", "False")
+
+
+async def test_p11_a_replayed_or_copied_response_counts_nothing(scene: Scene) -> None:
     session_id = await scene.pause()
     await asyncio.to_thread(scene.run, "allow", "c1")
     session = scene.store.open(session_id)
@@ -226,8 +262,6 @@ async def test_p11_a_replayed_or_copied_response_counts_nothing(scene: Scene) ->
 
 
 async def test_p13_edited_arguments_are_what_runs(scene: Scene, tmp_path: Path) -> None:
-    import asyncio
-
     session_id = await scene.pause()
     edited = tmp_path / "args.json"
     edited.write_text(json.dumps({"path": "a.txt", "text": "EDITED"}))
