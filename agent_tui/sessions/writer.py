@@ -125,12 +125,17 @@ def _sync(descriptor: int) -> None:
 
 
 class OwnedThread:
-    """A daemon thread that runs jobs in order; quitting waits for it only as long as `close` says."""
+    """A daemon thread that runs jobs in order; quitting waits for it only as long as `close` says.
+
+    Any thread may submit and close. A job that comes after `close` gets a new thread, which first waits for the old one.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._closed: threading.Thread | None = None
         self.idle: Callable[[], None] | None = None
 
     def submit(self, work: Callable[[], T]) -> "Future[T]":
@@ -148,22 +153,30 @@ class OwnedThread:
                 if awaited:
                     future.set_result(result)
 
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
-        self._jobs.put(job)
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, args=(self._closed,), name=self._name, daemon=True
+                )
+                self._thread.start()
+            self._jobs.put(job)
         return future
 
     def close(self, *, timeout_s: float) -> bool:
         """Run what is left, at most `timeout_s` long; tell whether all was run."""
-        thread, self._thread = self._thread, None
+        with self._lock:
+            if self._thread is not None:
+                self._jobs.put(None)
+                self._closed, self._thread = self._thread, None
+            thread = self._closed
         if thread is None:
             return True
-        self._jobs.put(None)
         thread.join(timeout_s)
         return not thread.is_alive()
 
-    def _run(self) -> None:
+    def _run(self, before: threading.Thread | None) -> None:
+        if before is not None:
+            before.join()
         while True:
             try:
                 job = self._jobs.get(timeout=HEARTBEAT_S if self.idle else None)

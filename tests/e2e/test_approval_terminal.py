@@ -42,8 +42,15 @@ def test_terminal_that_is_lost_while_a_question_is_open_is_a_no(place: Place) ->
 
     assert not (place.project / "made.txt").exists()
     audit = place.home / ".local/state/agent-tui/audit.jsonl"
-    lines = [json.loads(line) for line in audit.read_text().splitlines()] if audit.exists() else []
-    assert not any(line["decision"] == "allow" and line["who"] == "person" for line in lines)
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert [(line["tool"], line["target"], line["decision"]) for line in lines] == [
+        ("bash", "touch made.txt", "deny")
+    ]
+    [session] = (place.home / ".local/share/agent-tui/sessions").rglob("*.jsonl")
+    records = [json.loads(line.split(" ", 1)[1]) for line in session.read_text().splitlines()]
+    assert [r["outcome"]["effect"] for r in records if r["type"] == "outcome"] == ["denied"]
+    [answer] = [record for record in records if record["type"] == "approval_response"]
+    assert {one["decision"] for one in answer["verdicts"][0]["permissions"]} == {"deny"}
 
 
 def test_suspend_and_return_keep_the_question_open(place: Place) -> None:
