@@ -3,6 +3,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.bench.approvals import approvals
 from tests.bench.cases import CASES, LONG_CASES, Figure
 from tests.bench.checkpoints import checkpoints
 from tests.bench.files import file_tools
@@ -16,6 +17,7 @@ from tests.bench.turns import turns
 ALL: dict[str, Callable[[], Iterator[Figure]]] = {
     **CASES,
     **REAL,
+    "approvals": approvals,
     "files": file_tools,
     "checkpoints": checkpoints,
     "searches": searches,
