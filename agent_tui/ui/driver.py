@@ -163,6 +163,7 @@ class TurnDriver:
     def _start(self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None = None) -> None:
         self.busy, self._stopping = True, False
         self._host.turn_began()
+        self._host.queue_changed()
         self._host.run_turn_in_worker(lambda: self._run(text, work))
 
     async def _run(self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None) -> None:

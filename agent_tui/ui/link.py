@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui.protocol.events import ApprovalRequested, Event
+from agent_tui.protocol.events import ApprovalRequested, Event, TurnStarted
 from agent_tui.ui.approver import ScreenApprover
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.room import Room
@@ -44,6 +44,8 @@ class Link:
         if isinstance(event, ApprovalRequested):
             self.approver.announce(event.order, event.settled)
         await self.turn(event)
+        if isinstance(event, TurnStarted):  # what begins, or reaches a turn that runs, waits no longer
+            self._app.queue_changed()
         now = time.perf_counter()
         if now - self._breathed_s > BREATH_S:
             self._breathed_s = now
