@@ -303,7 +303,8 @@ class AppActions:
             self.notice("warning", text)
 
     def submit(self, text: str, *, after_turn: bool = False) -> None:
-        """Run a command, or send a text to the model."""
+        """Run a command, or send a text to the model; what it shows is brought into sight."""
+        self._app.transcript.go_end()
         stripped = text.strip()
         if stripped in _LEAVING:
             self.leave()

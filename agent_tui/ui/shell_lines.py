@@ -59,10 +59,8 @@ class ShellLines:
         """Open the panel of the line that ended, unless the person chose otherwise: its output is what they asked for."""
         blocks = self._app.transcript.document.blocks
         for index in range(len(blocks) - 1, -1, -1):
-            block = blocks[index]
-            if block.data.display_name.startswith("!"):
-                if not block.open and not block.chosen:
-                    self._app.transcript.toggle(index)
+            if blocks[index].data.display_name.startswith("!"):
+                self._app.transcript.unfold(index)
                 return
 
     def end(self) -> bool:

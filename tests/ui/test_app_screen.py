@@ -4,9 +4,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from agent_tui.protocol.events import (
-    RoundStarted,
-)
+from agent_tui.protocol.events import RoundStarted, TurnStarted
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.ui.backend import StatusView
@@ -256,3 +254,41 @@ async def test_history_search_goes_through_its_scopes(workspace: Path) -> None:
         assert "near by" not in here.picture().split("Earlier prompts")[1]
         await here.press("ctrl+s", *"away", "enter")
         await here.until(lambda: here.app.prompt.text == "far away")
+
+
+async def test_a_message_that_is_being_run_is_not_shown_as_waiting(workspace: Path) -> None:
+    gate, taken = asyncio.Event(), asyncio.Event()
+
+    async def take_steering(backend: FakeBackend) -> None:
+        text, _ = backend.queue.pop(0)
+        await backend.emit(TurnStarted(turn_id="t", prompt=text))
+        taken.set()
+
+    script = [[wait_for(gate), take_steering, wait_for(asyncio.Event())]]
+    backend = FakeBackend(workspace, script=script)
+    async with stage(workspace, backend=backend, initial_prompt="start with this") as here:
+        await here.until(lambda: here.backend.prompts)
+        await here.settle()
+        assert (here.app.queue_view.display, here.app.prompt.has_queue) == (False, False)
+
+        await here.send("and this")
+        assert (here.app.queue_view.display, here.app.prompt.has_queue) == (True, True)
+        gate.set()
+        await taken.wait()
+        await here.settle()
+        assert (here.app.queue_view.display, here.app.prompt.has_queue) == (False, False)
+
+
+async def test_a_text_that_is_sent_is_brought_into_sight_and_followed(workspace: Path) -> None:
+    blocks = [ReplayBlock("assistant", f"answer {number}\n\nmore") for number in range(40)]
+    backend = FakeBackend(workspace, script=[[say("Hello.")]])
+    async with stage(workspace, backend=backend) as here:
+        here.app.transcript.load(blocks)
+        await here.press("pageup")
+        assert not here.app.transcript.follow
+
+        await here.send("hi")
+        await here.idle()
+
+        assert here.app.transcript.follow
+        assert "Hello." in here.picture()

@@ -86,12 +86,19 @@ class Transcript(Writing, can_focus=False):
             self._open(index, not block.open)
 
     def _open(self, index: int, is_open: bool) -> None:
-        head = self.document.top(index)
-        self._port.top = min(self._port.top, head) if head >= 0 else self._port.top
         self.document.open(index, is_open)
-        self._port.hold()
+        if self.follow:
+            self._port.to_end()
+        self._port.move(min(self._port.top, self.document.top(index)))
         self._show()
         self.follow = self._port.at_end
+
+    def unfold(self, index: int) -> None:
+        """Open a panel for the program: a choice of the person stands, and a followed end stays in sight."""
+        block = self.document.blocks[index]
+        if not block.open and not block.chosen:
+            self.document.open(index, True)
+            self._grown()
 
     def toggle_all(self) -> None:
         """Open every panel and thought, or close them when all are open."""

@@ -269,3 +269,43 @@ async def test_the_cursor_has_nowhere_to_go_without_blocks() -> None:
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_heights_of_few_blocks(count: int) -> None:
     assert Heights([1] * count).total == count
+
+
+@pytest.mark.parametrize("rows", [3, 100])
+async def test_a_panel_that_the_program_opens_at_the_end_is_followed(rows: int) -> None:
+    app = Host([*talk(5), panel("p", lines(rows), state="done")])
+    async with app.run_test(size=SIZE) as pilot:
+        app.transcript.unfold(len(app.transcript.document) - 1)
+        app.transcript.add(ReplayBlock("notice", "news"))
+        await settle(pilot)
+
+        assert app.transcript.follow
+        assert f"line {rows - 1}" in app.shown()
+        assert app.rows()[-1].strip() == "news"
+
+
+async def test_a_panel_that_a_person_opens_at_the_end_is_followed_while_its_head_stays_in_sight() -> None:
+    app = Host([*talk(5), panel("short", lines(3), state="done"), panel("long", lines(100), state="done")])
+    async with app.run_test(size=SIZE) as pilot:
+        last = len(app.transcript.document) - 1
+        app.transcript.toggle(last - 1)
+        await settle(pilot)
+        short = app.transcript.follow, app.shown()
+        app.transcript.toggle(last)
+        await settle(pilot)
+
+        assert short[0]
+        assert "line 2" in short[1]
+        assert not app.transcript.follow
+        assert "run long" in app.rows()[0]
+
+
+async def test_what_the_person_closed_is_not_opened_by_the_program() -> None:
+    app = Host([panel("p", lines(3), state="done")])
+    async with app.run_test(size=SIZE) as pilot:
+        app.transcript.toggle(0)
+        app.transcript.toggle(0)
+        app.transcript.unfold(0)
+        await settle(pilot)
+
+        assert "line 1" not in app.shown()
