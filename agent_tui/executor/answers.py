@@ -11,6 +11,7 @@ NOT_RUN = "not run"
 STOPPED = "Stopped by the user while it ran; what it did until then stays done."
 PENDING = "Waits for approval."
 NOT_RECORDED = "Not approved: the question could not be recorded, so nobody was asked"
+_HUNKS = "[The user accepted hunk"
 _FAULT_CHARS = 500
 _ARGUMENT_CHARS = 200
 
@@ -68,7 +69,12 @@ def hunks_note(accepted: Sequence[int], total: int) -> str:
     """Tell the model which hunks were left out; hunks are counted from 1 for it."""
     taken = ", ".join(str(index + 1) for index in accepted)
     left = ", ".join(str(index + 1) for index in range(total) if index not in set(accepted))
-    return f"[The user accepted hunk {taken} of {total}; left out: {left}.]" if left else ""
+    return f"{_HUNKS} {taken} of {total}; left out: {left}.]" if left else ""
+
+
+def without_hunks(notes: Sequence[str]) -> list[str]:
+    """Give the notes without what was said of hunks: a second review chooses anew."""
+    return [note for note in notes if not note.startswith(_HUNKS)]
 
 
 def hook_note(context: str) -> str:

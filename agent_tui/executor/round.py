@@ -18,6 +18,7 @@ from agent_tui.protocol.events import RoundStarted
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome
 
 _LOG = logging.getLogger(__name__)
+_IN_PART = "only a part of this change was accepted, and the file changed since"
 
 
 @dataclass
@@ -127,9 +128,14 @@ class Round:
         moved[0].context.files.replan()
         asked: list[RoundCall] = []
         for item in moved:
+            in_part = item.context.files.accepted_hunks(item.call.call_id) is not None
             item.second_review, item.approved, item.preview, item.bases = True, (), None, {}
+            item.notes = answers.without_hunks(item.notes)
             item.context.files.expect(item.call.call_id, {})
             refusal = await self.preparer.check(item, hooks=False)
+            if in_part and not item.asking:
+                # A lasting answer given meanwhile covers the call, but not what the person left out.
+                item.hook_asks = _IN_PART
             if refusal is None and item.asking:
                 refusal = await self.previewer.show_one(item)
                 asked.append(item)

@@ -306,6 +306,25 @@ async def test_item_20_a_call_whose_base_moved_comes_up_in_a_second_review(works
     assert world.log.lines.index("end c2") < world.log.lines.index("start c1")
 
 
+async def test_a_change_accepted_in_part_is_asked_again_although_a_lasting_answer_covers_it_by_then(
+    workspace: Path,
+) -> None:
+    (workspace / "a").write_text("old")
+    part = Verdict(call_id="c1", accepted_hunks=(1,))
+    approver = Approver({"c1": part}, {"c1": part.model_copy(update={"accepted_hunks": (2,)})}, always={"c0"})
+    world = make_world(workspace, approver=approver)
+
+    batch = await world.run(
+        call("c0", "write", path="a", text="one"), call("c1", "write", path="a", text="two")
+    )
+
+    assert world.approver.asked == [["c0", "c1"], ["c1"]]
+    assert effects(batch) == {"c0": "ran", "c1": "ran"}
+    assert "hunks (2,)" in output(batch, "c1")
+    assert "accepted hunk 3 of 3" in output(batch, "c1")
+    assert "accepted hunk 2 of 3" not in output(batch, "c1")
+
+
 async def test_pe_20_a_base_that_became_a_link_while_asking_is_not_written(workspace: Path) -> None:
     outside = workspace.parent / "outside.txt"
     outside.write_text("keep")
