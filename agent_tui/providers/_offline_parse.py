@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from agent_tui.providers import _offline_plans as plans
+from agent_tui.providers import _offline_say as say
 from agent_tui.providers._offline_explain import explain_file, explain_project
 from agent_tui.providers._offline_plans import Plan
 from agent_tui.providers._offline_script import is_script, script
 from agent_tui.providers._offline_tour import tour
+from agent_tui.providers._offline_turn import GO_ON, Step, Turn
 
 _QUOTED = r'"[^"]*"|\'[^\']*\'|`[^`]*`'
 _PATH = rf"@?(?:{_QUOTED}|\S+)"
@@ -27,6 +30,16 @@ def plan_for(prompt: str) -> Plan:
         if plan is not None:
             return plan
     return plans.unknown(text)
+
+
+def _go_on(turn: Turn) -> Step:
+    """Do the work of the last prompt that was cut again, from its start."""
+    if not turn.cut:
+        return Step(text="Nothing is open: the last request was brought to its end.")
+    step = plan_for(turn.cut)(replace(turn, prompt=turn.cut))
+    if turn.rounds:
+        return step
+    return replace(step, text=f"{say.cut(turn.cut)}\n\n{step.text}".rstrip())
 
 
 def _match(text: str) -> Plan | None:
@@ -74,6 +87,7 @@ def _read(found: re.Match[str]) -> Plan:
 
 _PATTERNS: tuple[tuple[str, _Make], ...] = (
     (r"(?:help|\?|hi|hello|hey|hallo|thanks|thank you|what can you do)[.!?]*", lambda _: plans.help_text),
+    (GO_ON, lambda _: _go_on),
     (r"(?:the )?tour|show me around|demo", lambda _: tour),
     (
         rf"(?:explain|describe|summari[sz]e|what is|what's|what does|overview(?: of)?|tell me about)\s+"

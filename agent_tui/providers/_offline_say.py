@@ -18,6 +18,7 @@ EXAMPLES = """\
 * `run pytest -q`, `run the tests`, `git status`
 * `fetch https://example.com`, `search the web for WORDS`
 * `todo first thing; second thing`, `show todos`, `summarize`
+* `continue`: do what was cut again
 * `tour`: one round of six calls that shows the approval screen, in the scratch folder `.agent-tour/`
 * raw calls, one a line (`call read {"file_path": "README.md"}`); lines together are one round, a blank line or
   `---` starts the next"""
@@ -27,9 +28,17 @@ HELP = f"I understand a small set of plain requests:\n\n{EXAMPLES}"
 
 def unknown(prompt: str) -> str:
     """Answer a prompt that is none of the known requests."""
+    return f"I cannot work on {code(_short(prompt))}: I match fixed requests and do not understand language. I can do:\n\n{EXAMPLES}"
+
+
+def cut(prompt: str) -> str:
+    """Say that a request was cut and is done again."""
+    return f"The work on {code(_short(prompt))} was cut, so I do it again from its start."
+
+
+def _short(prompt: str) -> str:
     line = " ".join(prompt.split())
-    shown = line if len(line) <= 60 else f"{line[:60]}..."
-    return f"I cannot work on {code(shown)}: I match fixed requests and do not understand language. I can do:\n\n{EXAMPLES}"
+    return line if len(line) <= 60 else f"{line[:60]}..."
 
 
 def code(text: str) -> str:

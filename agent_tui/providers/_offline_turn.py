@@ -17,6 +17,8 @@ from agent_tui.protocol.messages import (
 )
 
 _DENIALS = ("Denied by ", "Denied: ", "Not allowed: ", "Blocked by a hook: ")
+GO_ON = r"(?:continue|go on|carry on|keep going|proceed|resume)[.!]*"
+_GOES_ON = re.compile(rf"(?:please,?\s+)?{GO_ON}", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\s*\d+\t(.*)$")
 
 
@@ -86,13 +88,15 @@ Round = tuple[Answered, ...]
 class Turn:
     """The newest prompt and the rounds since. `earlier` are the prompts before it, `history` all rounds ever.
 
-    `stamp` names new scratch files, so that a later tour finds its names free.
+    `cut` is the prompt before a "continue" whose work was not brought to its end, "" when nothing is open. `stamp`
+    names new scratch files, so that a later tour finds its names free.
     """
 
     prompt: str
     rounds: tuple[Round, ...] = ()
     earlier: tuple[str, ...] = ()
     history: tuple[Round, ...] = ()
+    cut: str = ""
     stamp: str = "1"
 
 
@@ -114,15 +118,19 @@ def read_turn(messages: Sequence[UserMessage | AssistantMessage], *, stamp: str)
     prompts: list[str] = []
     rounds: list[Round] = []
     history: list[Round] = []
+    cut = ""
     results = _results(messages)
     for message in messages:
         if isinstance(message, UserMessage):
-            prompt = _prompt_of(message)
-            if prompt:
-                prompts.append(prompt)
+            typed = _typed(message)
+            if typed:
+                prompts.append(typed[-1])
                 rounds = []
+            cut = next((text for text in reversed(typed) if not _GOES_ON.fullmatch(text)), cut)
             continue
         uses = [block for block in message.content if isinstance(block, ToolUseBlock)]
+        if not uses:
+            cut = ""
         if uses:
             done = tuple(Answered(block, results.get(block.id)) for block in uses)
             rounds.append(done)
@@ -132,6 +140,7 @@ def read_turn(messages: Sequence[UserMessage | AssistantMessage], *, stamp: str)
         rounds=tuple(rounds),
         earlier=tuple(prompts[:-1]),
         history=tuple(history),
+        cut=cut,
         stamp=stamp,
     )
 
@@ -146,8 +155,7 @@ def _results(messages: Sequence[UserMessage | AssistantMessage]) -> dict[str, To
     }
 
 
-def _prompt_of(message: UserMessage) -> str:
-    """Give what the person typed: the last text that is no tagged note such as the environment."""
+def _typed(message: UserMessage) -> list[str]:
+    """List what the person typed: the texts that are no tagged notes such as the environment."""
     texts = [block.text.strip() for block in message.content if isinstance(block, TextBlock)]
-    typed = [text for text in texts if text and not text.startswith("<")]
-    return typed[-1] if typed else ""
+    return [text for text in texts if text and not text.startswith("<")]

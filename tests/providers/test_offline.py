@@ -359,3 +359,35 @@ async def test_a_summary_tells_prompts_and_calls_of_the_history() -> None:
 
     assert "asked: `find TODO`" in text
     assert "grep `TODO`" in text
+
+
+@pytest.mark.parametrize("words", ["continue", "Go on.", "please continue"])
+async def test_continue_does_a_request_that_was_cut_again(words: str) -> None:
+    first = await ask([user("run sleep 8")])
+    call = next(block for block in first.content if isinstance(block, ToolUseBlock))
+    lost = ToolResultBlock(tool_use_id=call.id, content="interrupted", is_error=True)
+    messages: list[Message] = [user("run sleep 8"), first, UserMessage(content=(lost,)), user(words)]
+
+    again = await ask(messages)
+    use = next(block for block in again.content if isinstance(block, ToolUseBlock))
+    done = ToolResultBlock(tool_use_id=use.id, content="[exit code: 0]")
+    messages += [again, UserMessage(content=(done,))]
+    answer = await ask(messages)
+    over = await ask([*messages, answer, user("continue")])
+
+    assert asked(again) == asked(first)
+    assert "The work on `run sleep 8` was cut" in said(again)
+    assert "exit code: 0" in said(answer)
+    assert asked(over) == []
+    assert "Nothing is open" in said(over)
+
+
+async def test_continue_finds_a_prompt_that_got_no_reply_at_all() -> None:
+    separate = await ask([user("read a.py"), user("continue"), user("continue")])
+    merged = await ask([user("<environment>x</environment>", "read a.py", "continue")])
+
+    assert asked(separate) == asked(merged) == asked(await ask([user("read a.py")]))
+
+
+async def test_continue_at_the_start_says_that_nothing_is_open() -> None:
+    assert "Nothing is open" in said(await ask([user("continue")]))
