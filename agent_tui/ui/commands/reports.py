@@ -61,34 +61,37 @@ def status_report(status: StatusView) -> str:
             ("Project", status.workspace),
             ("Branch", status.branch),
             ("Sandbox", sandbox),
-            ("Context", _context_line(status)),
+            ("Context", _of_window(tokens(status.context_tokens), status.context_tokens, status)),
             ("Cost", money(status.cost_usd)),
         ]
     )
 
 
-def _context_line(status: StatusView) -> str:
-    if not status.context_limit_tokens:
-        return f"{tokens(status.context_tokens)} tokens"
-    percent = 100 * status.context_tokens / status.context_limit_tokens
-    return (
-        f"{tokens(status.context_tokens)} of {tokens(status.context_limit_tokens)} tokens ({percent:.0f} %)"
-    )
+def _of_window(written: str, used_tokens: int, status: StatusView) -> str:
+    limit = status.context_limit_tokens
+    if not limit:
+        return f"{written} tokens"
+    return f"{written} of {tokens(limit)} tokens ({100 * used_tokens / limit:.0f} %)"
 
 
 def context_report(status: StatusView, shares: Sequence[ShareView] = (), counted: str = "") -> str:
-    """Draw how full the window is and what fills it; the shares are estimates, `counted` is the server's word."""
+    """Draw how full the window is and what fills it; the shares are estimates, `counted` is the server's word.
+
+    What no server has counted yet is estimated as the sum of the shares.
+    """
+    used = status.context_tokens or sum(share.tokens for share in shares)
+    written = tokens(used) if status.context_tokens or not used else f"~{tokens(used)}"
     parts = [(share.category.capitalize(), f"~{tokens(share.tokens)}") for share in shares if share.tokens]
     parts.append(("Counted", counted))
     limit = status.context_limit_tokens
     if not limit:
-        head = f"{tokens(status.context_tokens)} tokens in the context; the size of the model's window is not known."
+        head = f"{written} tokens in the context; the size of the model's window is not known."
         return f"{head}\n{columns(parts)}" if parts else head
-    filled = min(_BAR_CELLS, round(_BAR_CELLS * status.context_tokens / limit))
+    filled = min(_BAR_CELLS, round(_BAR_CELLS * used / limit))
     bar = "█" * filled + "░" * (_BAR_CELLS - filled)
-    free = max(0, limit - status.context_tokens)
+    free = max(0, limit - used)
     ends = [("Free", f"{tokens(free)} tokens")]
-    return columns([("Context", bar), ("Used", _context_line(status)), *parts, *ends])
+    return columns([("Context", bar), ("Used", _of_window(written, used, status)), *parts, *ends])
 
 
 def usage_report(status: StatusView) -> str:
