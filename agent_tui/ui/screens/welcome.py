@@ -17,6 +17,7 @@ from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean_line
 from agent_tui.ui.screens.dialog import Dialog
 from agent_tui.ui.screens.frame import Frame
+from agent_tui.ui.widgets.editor import types
 from agent_tui.ui.widgets.rows import Rows
 
 Wish = Literal["begin", "models", "themes", "settings", "help"]
@@ -92,11 +93,11 @@ class Welcome(Dialog[Wish]):
 
     def take_key(self, event: events.Key) -> None:
         """Pass on what is typed."""
-        if event.is_printable and event.character is not None:
+        if types(event):
             event.stop()
             self._passes_on = True
             self.finish("begin")
-            self._typed(event.character)
+            self._typed(event.character or "")
             return
         if self._passes_on:  # an Enter that came at once with the text
             event.stop()

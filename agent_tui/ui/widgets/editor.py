@@ -19,6 +19,11 @@ from agent_tui.ui.widgets.readline import KillRing, cased_word, swapped_characte
 _WORD = re.compile(r"\w+")
 
 
+def types(event: events.Key) -> bool:
+    """Tell whether a key that nothing is bound to types its character; Textual gives one to Alt with a letter too."""
+    return event.is_printable and event.character is not None and not event.key.startswith("alt+")
+
+
 class Editor(TextArea, inherit_bindings=False):
     """Text with readline keys. It never blinks, so that an idle program writes nothing.
 
@@ -119,11 +124,11 @@ class Editor(TextArea, inherit_bindings=False):
         elif press.action and self.wants(press.action):
             event.stop()
             self.perform(press.action, event)
-        elif event.is_printable and event.character is not None:
+        elif types(event):
             event.stop()
             self._kills.interrupt()
             self._yanked = None
-            self.insert_text(event.character)
+            self.insert_text(event.character or "")
 
     def wants(self, action: str) -> bool:
         """Tell whether a bound key means its action now; if not, a printable one is typed."""

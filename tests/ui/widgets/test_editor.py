@@ -2,6 +2,7 @@ import random
 from collections.abc import AsyncIterator
 
 import pytest
+from textual import events
 from textual.app import App, ComposeResult
 
 from agent_tui.ui.keymap import Keymap
@@ -37,6 +38,21 @@ async def test_yank_of_a_text_that_was_replaced_is_not_turned(editor: Editor) ->
     editor._edits["yank_pop"]()
 
     assert editor.text == ""
+
+
+async def test_alt_with_a_letter_that_nothing_is_bound_to_types_nothing(editor: Editor) -> None:
+    await editor._on_key(events.Key("alt+z", "z"))
+    await editor._on_key(events.Key("z", "z"))
+
+    assert editor.text == "z"
+
+
+@pytest.mark.parametrize("text", ["a👩‍💻", "a🇩🇪", "ae\u0301", "a👍🏽"])
+async def test_backspace_takes_a_visible_character_as_a_whole(editor: Editor, text: str) -> None:
+    editor.put(text)
+    editor._edits["delete_left"]()
+
+    assert editor.text == "a"
 
 
 @pytest.mark.parametrize("characters", ["ab \n", "a\r\n", "a\n\x0b\x0c\x1c\x85\u2028"])
