@@ -325,6 +325,7 @@ class AppActions:
             self.notice("warning", self._app.registry.unknown(word))
         elif command.needs_args and not args:
             self.compose_prompt(f"/{command.name} ")
+            self._app.status.show_hint(f"Write /{command.name} {command.usage}".rstrip())
         elif self._app.driver.is_taken and not command.while_busy:
             self._app.driver.after_turn(command, args)
         else:

@@ -56,7 +56,7 @@ class KeyActions:
             "line_down": lambda: transcript.scroll_rows(1),
             "top": transcript.go_home,
             "bottom": transcript.go_end,
-            "search": lambda: self._actions.compose_prompt("/search "),
+            "search": self._search,
             "next_match": lambda: self._actions.finder.step(1),
             "previous_match": lambda: self._actions.finder.step(-1),
             "redraw": self._redraw,
@@ -95,6 +95,10 @@ class KeyActions:
 
         if not isinstance(self._app.screen, Help):
             self._actions.show_help("keys" if self._app.in_dialog else "")
+
+    def _search(self) -> None:
+        self._actions.compose_prompt("/search ")
+        self._app.status.show_hint("Write what to find in the conversation")
 
     def _tasks(self) -> None:
         """Show the task list, then the thinking too, then neither."""

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.ui.backend import RuleView, SessionView, StatusView
+from agent_tui.ui.commands.builtin import builtin_commands
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.help import Help
@@ -309,3 +310,36 @@ async def test_ctrl_r_finds_an_earlier_prompt(workspace: Path) -> None:
         await here.type("bug")
         await here.press("enter")
         await here.until(lambda: here.app.prompt.text == "fix the bug")
+
+
+@pytest.mark.parametrize("name", [command.name for command in builtin_commands() if command.name != "quit"])
+async def test_every_command_without_arguments_shows_or_says_something(workspace: Path, name: str) -> None:
+    async with stage(workspace) as here:
+
+        def state() -> tuple[object, ...]:
+            return here.shown, here.app.screen, here.app.status.render().plain, here.backend.prompts
+
+        await here.send("help")
+        await here.idle()
+        before = state()
+        here.app.actions.submit(f"/{name}")
+        await here.until(lambda: state() != before)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("rename", "Write /rename name"),
+        ("add-dir", "Write /add-dir PATH"),
+        ("btw", "Write /btw question"),
+        ("search", "Write what to find in the conversation"),
+    ],
+)
+async def test_a_command_that_lacks_its_text_says_so_and_waits_in_the_prompt(
+    workspace: Path, name: str, hint: str
+) -> None:
+    async with stage(workspace) as here:
+        await here.send(f"/{name}")
+        await here.until(lambda: here.app.status.render().plain.strip() == hint)
+
+        assert here.app.prompt.text == f"/{name} "

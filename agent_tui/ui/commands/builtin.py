@@ -93,9 +93,6 @@ async def _resume(host: CommandHost, args: str) -> None:
 
 
 async def _rename(host: CommandHost, args: str) -> None:
-    if not args:
-        host.compose_prompt("/rename ")
-        return
     await host.backend.rename(args)
     host.refresh_status()
     host.notice("info", f"The session is now called {args}.")
