@@ -174,11 +174,13 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
 
     async def run() -> int:
         from agent_tui.run.assembly import assemble
+        from agent_tui.run.known_tools import RULE_NEEDS_A_LOOK
 
         core = await assemble(options, workspace, with_screen=False)
         approver = before or await _tool_approver(core, options.permission_prompt_tool, say=output.say)
-        for notice in core.notices() if not options.quiet else ():
-            output.say(notice)
+        for notice in core.notices():
+            if not options.quiet or notice.startswith(RULE_NEEDS_A_LOOK):
+                output.say(notice)
         try:
             return await answer(core, approver)
         finally:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.permissions.grammar import Layer, Origin, RuleError, parse_rule
+from agent_tui.permissions.known_tools import no_tool
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.permissions import Decision, Permission, PermissionDecision, PermissionKind, Scope
@@ -24,7 +25,8 @@ _KINDS = {
 
 
 class PersonsKeeping:
-    """Implements the interface's `Keeping`. `shell` is the person's shell of the open session.
+    """Implements the interface's `Keeping`. `shell` is the person's shell of the open session,
+    `tools` the names of the tools there are besides the built-in ones.
 
     `key_stored` is told the provider of a key that was stored; it may add a sentence.
     """
@@ -37,12 +39,14 @@ class PersonsKeeping:
         workspace: Path,
         key_file: Path,
         shell: Callable[[], PersonShell],
+        tools: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._policy = policy
         self._granted = granted
         self._workspace = workspace
         self._key_file = key_file
         self._shell = shell
+        self._tools = tools
         self.key_stored: Callable[[str], Awaitable[str]] | None = None
 
     def add_rule(self, word: RuleWord, rule: str, keep: KeepFor) -> str:
@@ -51,6 +55,8 @@ class PersonsKeeping:
             parsed = parse_rule(rule, effect, Origin(Layer.GRANT, self._workspace))
         except RuleError as error:
             raise AgentTuiError(f"This is no rule: {error}") from error
+        if lost := no_tool(parsed, self._tools()):
+            raise AgentTuiError(f"The rule is not kept: {lost}")
         return self._grant(effect, parsed.text, tool=parsed.tool, scope=Scope(keep))
 
     def _grant(self, effect: Decision, pattern: str, *, tool: str, scope: Scope) -> str:

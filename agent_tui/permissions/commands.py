@@ -13,6 +13,7 @@ from agent_tui.permissions.audit import AuditLog
 from agent_tui.permissions.explain import as_json, as_text
 from agent_tui.permissions.grammar import Layer, Origin, Rule, parse_rule
 from agent_tui.permissions.grants import GrantStore, new_grant, utc_now
+from agent_tui.permissions.known_tools import no_tool
 from agent_tui.permissions.modes import Mode, parse_mode
 from agent_tui.permissions.needs import Places
 from agent_tui.permissions.policy import Policy
@@ -219,6 +220,8 @@ def add_rule(setup: Setup, options: argparse.Namespace, _cwd: Path) -> int:
         source="permissions add",
     )
     print(json.dumps({"id": kept}) if options.json else f"Kept as {kept}.")
+    if lost := no_tool(_parsed(setup, options.rule, decision), setup.tools):
+        _refuse(lost)
     return 0
 
 
@@ -232,7 +235,7 @@ def _keep(
     expires_at: datetime | None = None,
 ) -> str:
     """Store a rule and give its id. Raises ValueError or OSError."""
-    parsed = parse_rule(rule, decision, Origin(Layer.GRANT, setup.project))
+    parsed = _parsed(setup, rule, decision)
     kinds = {"edit": PermissionKind.WRITE, "bash": PermissionKind.EXECUTE, "webfetch": PermissionKind.NETWORK}
     grant = new_grant(
         decision=decision,
@@ -246,6 +249,11 @@ def _keep(
         source=source,
     )
     return GrantStore(setup.state_dir).add(grant).grant_id
+
+
+def _parsed(setup: Setup, rule: str, decision: Decision) -> Rule:
+    """Read a rule. Raises ValueError."""
+    return parse_rule(rule, decision, Origin(Layer.GRANT, setup.project))
 
 
 def _expiry(text: str) -> datetime | None:

@@ -162,7 +162,8 @@ def _ask(reason: str, *, otherwise: str = "") -> Ruling:
 
 def where(rule: RuleRef) -> str:
     """Give a rule with its place as one line: `deny Bash(rm *) (config.toml:3)`."""
-    return f"{rule.text} ({rule.file}:{rule.line})" if rule.file else rule.text
+    place = f"{rule.file}:{rule.line}" if rule.line else rule.file
+    return f"{rule.text} ({place})" if place else rule.text
 
 
 def _by_mode(decision: Decision, mode: Mode, words: str) -> Ruling:
@@ -172,6 +173,7 @@ def _by_mode(decision: Decision, mode: Mode, words: str) -> Ruling:
 def denial_text(need: Need, ruling: Ruling) -> str:
     """Tell the model what was denied and by which rule, with its file and line."""
     rule = ruling.rule
-    where = f" ({rule.file}, line {rule.line})" if rule.file else ""
+    place = f"{rule.file}, line {rule.line}" if rule.line else rule.file
+    where = f" ({place})" if place else ""
     kind, target = need.permission.kind, need.permission.target
     return f"Permission denied: {kind} {target!r}, by {rule.text!r}{where}."

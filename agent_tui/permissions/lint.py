@@ -3,33 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_tui.permissions.grammar import FETCHERS, READERS, SHELLS, WRITERS, Rule, canonical_tool, takes_path
+from agent_tui.permissions.grammar import Rule, takes_path
+from agent_tui.permissions.known_tools import unknown_tool
 from agent_tui.permissions.paths import protected_by
 from agent_tui.permissions.patterns import has_wildcard
 from agent_tui.permissions.rules import RuleBook
 from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.wrappers import SHELLS as SHELL_PROGRAMS
 from agent_tui.permissions.shell.wrappers import SUPERUSER, base_name
-from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.permissions import Decision
 
-BUILT_IN = (
-    WRITERS
-    | READERS
-    | SHELLS
-    | FETCHERS
-    | {
-        "task",
-        "skill",
-        "websearch",
-        "todowrite",
-        "todoread",
-        "question",
-        "bash_output",
-        "bash_kill",
-        "exit_plan_mode",
-    }
-)
 _ANYTHING = frozenset(
     [
         "make",
@@ -78,10 +61,10 @@ class Finding:
 
 def lint(book: RuleBook, *, tools: Sequence[str] = ()) -> list[Finding]:
     """Check every rule of a book. `tools` are the names of further tools there are."""
-    known = BUILT_IN | {canonical_tool(name) for name in tools}
     findings = [Finding("broken", "", problem.text, problem.file, problem.line) for problem in book.problems]
     for index, rule in enumerate(book.rules):
-        findings.extend(_unknown(rule, known))
+        if unknown := unknown_tool(rule, tools):
+            findings.append(_finding("unknown-tool", rule, unknown))
         findings.extend(_never(rule))
         findings.extend(_wide(rule))
         findings.extend(_shadowed(rule, book.rules, index))
@@ -92,20 +75,6 @@ def lint(book: RuleBook, *, tools: Sequence[str] = ()) -> list[Finding]:
 
 def _finding(kind: str, rule: Rule, message: str) -> Finding:
     return Finding(kind, f"{rule.effect} {rule.text}", message, rule.origin.file, rule.origin.line)
-
-
-def _unknown(rule: Rule, known: frozenset[str] | set[str]) -> Iterator[Finding]:
-    if (
-        rule.tool == "*"
-        or rule.tool.startswith("mcp__")
-        or rule.tool in {canonical_tool(name) for name in known}
-    ):
-        return
-    yield _finding(
-        "unknown-tool",
-        rule,
-        f"there is no tool {rule.tool!r}{did_you_mean(rule.tool, sorted(known), otherwise='')}",
-    )
 
 
 def _never(rule: Rule) -> Iterator[Finding]:

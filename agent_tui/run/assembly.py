@@ -32,6 +32,7 @@ from agent_tui.run.extensions import load_project_extensions
 from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_book
 from agent_tui.run.hooks import RunHooks, make_hooks
 from agent_tui.run.known_secrets import known_secrets
+from agent_tui.run.known_tools import RULE_NEEDS_A_LOOK, known_tools, rule_problems
 from agent_tui.run.mcp_servers import RunServers, make_servers
 from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
 from agent_tui.run.opening import SessionBuilder
@@ -158,6 +159,18 @@ async def _assembled(
     news = await mcp.join(ground.tools, wait=not with_person, told=ground.loaded.broken_files)
     extensions = SessionExtensions(ground.extensions)
     news += await extensions.start(record.id, None if with_screen else ground.tools)
+    known = known_tools(
+        ground.settings,
+        ground.paths,
+        workspace,
+        trusted=ground.trusted,
+        loaded=[*ground.tools.names(), *ground.extensions.tool_names()],
+        host=ground.extensions,
+    )
+    rules = rule_problems(policy.book, known, told=ground.loaded.broken_files)
+    news += [f"{RULE_NEEDS_A_LOOK}{problem}" for problem in rules]
+    if policy.book.problems and not ground.loaded.broken:
+        news.append(f"{RULE_NEEDS_A_LOOK}nothing is allowed unasked until the file is mended.")
     return Core(
         workspace=workspace,
         desk=desk,
@@ -230,7 +243,12 @@ def belongings(ground: Ground, policy: Policy, hooks: RunHooks, mcp: RunServers)
         hooks=hooks.listing,
         settings=_settings_files(ground),
         keeping=lambda shell: PersonsKeeping(
-            policy, ground.granted, workspace=ground.workspace, key_file=ground.paths.keys, shell=shell
+            policy,
+            ground.granted,
+            workspace=ground.workspace,
+            key_file=ground.paths.keys,
+            shell=shell,
+            tools=lambda: [*ground.tools.names(), *ground.extensions.tool_names()],
         ),
     )
 
@@ -249,18 +267,18 @@ def _settings_files(ground: Ground) -> SettingsFiles:
         verdict = TrustStore(paths.state).verdict(workspace)
         return options.trust or verdict.accepted or verdict.trusted
 
-    def rule_problems(told: Collection[str]) -> list[str]:
-        found = rule_book(options, paths, workspace, trusted=trusted()).problems
-        return [
-            f"{one.file}:{one.line}: {one.text}" if one.line else f"{one.file}: {one.text}"
-            for one in found
-            if one.file not in told
-        ]
+    def more_problems(told: Collection[str]) -> list[str]:
+        book = rule_book(options, paths, workspace, trusted=trusted())
+        names = [*ground.tools.names(), *ground.extensions.tool_names()]
+        known = known_tools(
+            ground.settings, paths, workspace, trusted=trusted(), loaded=names, host=ground.extensions
+        )
+        return rule_problems(book, known, told=told)
 
     return SettingsFiles(
         paths=paths,
         workspace=workspace,
         load=lambda is_trusted: loaded_settings(options, workspace, trusted=is_trusted),
         trusted=trusted,
-        more_problems=rule_problems,
+        more_problems=more_problems,
     )

@@ -37,7 +37,8 @@ from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.run.extensions import load_extensions
 from agent_tui.run.folders import make_run_folder, sweep_run_folders
-from agent_tui.run.inputs import Inputs, read_inputs
+from agent_tui.run.inputs import Inputs, read_inputs, refuse_unknown_tools
+from agent_tui.run.known_tools import PROJECT_TOOLS, known_tools
 from agent_tui.run.left_out import left_out
 from agent_tui.run.options import RunOptions
 from agent_tui.run.settings import loaded_settings
@@ -119,9 +120,6 @@ class Ground:
             max_output_tokens=model.max_output_tokens,
             effort=model.effort,
         )
-
-
-PROJECT_TOOLS = Path(".agent-tui") / "tools"
 
 
 _UNTRUSTED = (
@@ -234,6 +232,11 @@ def make_ground(options: RunOptions, workspace: Path, *, late_tools: bool = Fals
     )
     extensions, faults_of_extensions = load_extensions(loaded.settings, paths, workspace, trusted=trusted)
     notices += faults_of_extensions + [text for _, text in extensions.publish(tools)]
+    known = known_tools(
+        loaded.settings, paths, workspace, trusted=trusted, loaded=tools.names(), host=extensions
+    )
+    if known.are_all:
+        refuse_unknown_tools(inputs.rules, known.names)
     tools = chosen_tools(tools, inputs)
     sweep_run_folders()
     sweep(paths.sessions / project_folder(workspace))

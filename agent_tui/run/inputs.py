@@ -1,12 +1,13 @@
 """Reads what flags name: prompt files, an answer schema, rules and names of tools."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, canonical_tool, parse_rule
+from agent_tui.permissions.known_tools import no_tool
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.json_text import parse_json
@@ -14,7 +15,7 @@ from agent_tui.protocol.permissions import Decision
 from agent_tui.run.options import RunOptions
 
 MAX_FILE_BYTES = 1_000_000
-_WORDS = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+_SIGN = re.compile(r"[\s,()]")
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,26 @@ def read_text(flag: str, path: Path) -> str:
 
 
 def split_words(given: Iterable[str]) -> list[str]:
-    """Split `Bash(git *), Edit Read` at commas and blanks outside brackets."""
-    return [word for text in given for word in _WORDS.findall(text)]
+    """Split `Bash(git *), Edit Read` at commas and blanks outside brackets; what follows an open one is one word."""
+    return [word for text in given for word in _words(text)]
+
+
+def _words(text: str) -> Iterator[str]:
+    start = depth = 0
+    for sign in _SIGN.finditer(text):
+        match sign[0]:
+            case "(":
+                depth += 1
+            case ")":
+                depth -= 1
+            case _ if depth <= 0:
+                if word := text[start : sign.start()]:
+                    yield word
+                start, depth = sign.end(), 0
+            case _:
+                pass
+    if word := text[start:].rstrip():
+        yield word
 
 
 def _text(flag: str, text: str, file: Path | None) -> str:
@@ -94,4 +113,11 @@ def _rules(flag: str, words: Sequence[str], effect: Decision, workspace: Path) -
     try:
         return [parse_rule(word, effect, origin) for word in words]
     except RuleError as error:
-        raise UsageError(f"{flag}: {error}") from error
+        raise UsageError(f"{flag}: {error}; write it as 'Bash(git *)' or 'Read'") from error
+
+
+def refuse_unknown_tools(rules: Iterable[Rule], tools: Collection[str]) -> None:
+    """Refuse rules of flags that name none of `tools`, which are all there are. Raises UsageError."""
+    for rule in rules:
+        if said := no_tool(rule, tools, are_all=True):
+            raise UsageError(f"{rule.origin.file}: {said}")

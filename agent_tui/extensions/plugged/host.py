@@ -220,6 +220,15 @@ class ExtensionHost:
             notices.append(("info", f"The extension {plug.name!r} {word} {count(len(free), 'tool')}."))
         return notices
 
+    def tool_names(self) -> list[str]:
+        """Name the tools that those which are ready offer."""
+        return [name for joined in self._joined.values() for name in joined.plug.offer.tools]
+
+    @property
+    def may_bring_more(self) -> bool:
+        """Whether one has not said yet, or could not say, which tools it has."""
+        return bool(self._faults) or any(joined.plug.state != "ready" for joined in self._joined.values())
+
     # What the person has of them.
 
     def bind(self, person: Person) -> None:
