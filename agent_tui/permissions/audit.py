@@ -15,7 +15,8 @@ class AuditEntry:
 
     `when` is ISO 8601 with a zone; `who` a DecidedBy value; `rule` the rule's text with file and line, or the
     built-in reason; `pattern` what was stored, `offered` what "always" would have stored; `args_sha256` the hex
-    digest of the exact arguments, "" when no call was asked about.
+    digest of the exact arguments, "" when no call was asked about; `edited_sha256` that of the arguments a person put in
+    their place, "" when they put none.
     """
 
     when: str
@@ -31,6 +32,7 @@ class AuditEntry:
     call_id: str = ""
     origin: str = ""
     args_sha256: str = ""
+    edited_sha256: str = ""
     feedback: str = ""
     project: str = ""
     session_id: str = ""

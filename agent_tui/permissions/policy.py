@@ -1,6 +1,7 @@
 """The one place that answers whether a call may run."""
 
 import hashlib
+import json
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from agent_tui.permissions.needs import Analyse, Expander, Need, Places
 from agent_tui.permissions.paths import volume_ignores_case
 from agent_tui.permissions.rules import Matcher, RuleBook, Subject
 from agent_tui.permissions.shell.model import Part
+from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.permissions import (
     CommandPart,
     DecidedBy,
@@ -343,6 +345,7 @@ class Policy:
             call_id=request.call_id,
             origin=request.origin,
             args_sha256=request.args_sha256,
+            edited_sha256=_digest(verdict.edited_arguments),
             feedback=verdict.feedback,
         )
 
@@ -369,6 +372,13 @@ def _explained(permission: Permission, ruling: Ruling) -> Permission:
     if not ruling.why or ruling.why == permission.reason:
         return permission
     return permission.model_copy(update={"reason": ruling.why})
+
+
+def _digest(edited: JsonObject | None) -> str:
+    """Give the SHA-256 (hex) of arguments as they will be run, "" for none."""
+    if edited is None:
+        return ""
+    return hashlib.sha256(json.dumps(edited, ensure_ascii=False).encode()).hexdigest()
 
 
 def _lasts(permission: Permission, decision: PermissionDecision) -> bool:

@@ -1,3 +1,4 @@
+import hashlib
 import json
 import subprocess
 import sys
@@ -342,7 +343,9 @@ async def test_h68_every_other_deciding_key_meets_the_real_rules(
     assert kept == decided
     assert origin == ("write", "general: note it")
 
-    assert world.ran() == ["read", "read2", "first", "low", "second", "hunks", "outside", "agent"]
+    ran = world.ran()
+    assert sorted(ran[:2]) == ["read", "read2"]  # they overlap
+    assert ran[2:] == ["first", "low", "second", "hunks", "outside", "agent"]
     assert (world.project / "src/petals.py").read_text() == SOURCE.replace('"hello"', '"good day"').replace(
         "len(flower)", "len(flower.petals)"
     )
@@ -379,6 +382,8 @@ async def test_h68_every_other_deciding_key_meets_the_real_rules(
     }
     assert {call_id: said[call_id] for call_id in by_key} == by_key
     assert said["second"][1] == "allow"
+    edited = {line["call_id"]: line["edited_sha256"] for line in audit if line["edited_sha256"]}
+    assert edited == {"low": hashlib.sha256(b'{"command": "touch edited.txt"}').hexdigest()}
     ruled = [
         (line["tool"], line["decision"]) for line in audit if line["who"] == "rule" and not line["call_id"]
     ]
