@@ -259,6 +259,11 @@ class Server:
             raise ServerFault(f"what its tools were cannot be looked up: {error}", lasting=True) from error
         return found, Offer(sorting.accepted, sorting.changed, sorting.fresh, tuple(problems))
 
+    async def given_up(self, detail: str) -> None:
+        """Be failed until somebody wants the server again: `run` ended by a bug, and nobody may wait on."""
+        await self._become("failed", detail)
+        await self._until_wanted()
+
     async def _become(self, state: State, detail: str) -> None:
         async with self._stirred:
             if (state, detail) != (self.state, self.detail):

@@ -141,12 +141,13 @@ class Servers:
                 )  # owned: ended by reload and aclose
 
     async def _guarded(self, server: Server) -> None:
-        try:
-            await server.run()
-        except Exception as error:  # a bug of ours costs one server, never the program
-            _LOG.exception("MCP server %s", server.spec.name)
-            server.state, server.detail = "failed", f"{type(error).__name__}: {error}"
-            self.on_change()
+        while True:
+            try:
+                return await server.run()
+            except Exception as error:  # a bug of ours costs one server, never the program
+                _LOG.exception("MCP server %s", server.spec.name)
+                why = f"{type(error).__name__}: {error}"
+            await server.given_up(why)
 
     async def settled(self) -> None:
         """Wait until each server has started or has failed to; none takes longer than its start time."""

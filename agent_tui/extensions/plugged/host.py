@@ -136,11 +136,13 @@ class ExtensionHost:
                 ]  # owned: ended by drop_project and aclose
 
     async def _guarded(self, plug: Plug) -> None:
-        try:
-            await plug.run()
-        except Exception as error:  # a bug of ours costs one extension, never the program
-            _LOG.exception("extension %s", plug.name)
-            plug.state, plug.problem = "off", f"{type(error).__name__}: {error}"
+        while True:
+            try:
+                return await plug.run()
+            except Exception as error:  # a bug of ours costs one extension, never the program
+                _LOG.exception("extension %s", plug.name)
+                why = f"{type(error).__name__}: {error}"
+            await plug.given_up(why)
 
     async def settled(self) -> None:
         """Wait until each has said what it offers; none takes longer than the handshake may."""

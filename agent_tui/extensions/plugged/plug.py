@@ -43,6 +43,10 @@ class Plug(Protocol):
         """Live until cancelled, then end with all that was started."""
         ...
 
+    async def given_up(self, problem: str) -> None:
+        """Be off until it is restarted: `run` ended by a bug, and nobody may wait on. Then `run` is called again."""
+        ...
+
     async def settled(self) -> None:
         """Wait until it is known what it offers, or that it offers nothing."""
         ...

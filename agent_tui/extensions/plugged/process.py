@@ -158,6 +158,11 @@ class ProcessPlug:
             self._kill(f"was not ready within {self._pace.handshake_s:g} s")
             raise ExtensionFault(self._reason) from None
 
+    async def given_up(self, problem: str) -> None:
+        """Be off until it is restarted: `run` ended by a bug, and nobody may wait on."""
+        self._wanted.clear()
+        await self._become("off", problem)
+
     async def _become(self, state: State, problem: str = "") -> None:
         async with self._changed:
             self.state, self.problem = state, problem

@@ -133,6 +133,10 @@ class PythonPlug:
     async def run(self) -> None:
         """Nothing has to be kept alive."""
 
+    async def given_up(self, problem: str) -> None:
+        """Be off; `run` does nothing that could end by a bug."""
+        self.state, self.problem = "off", problem
+
     async def settled(self) -> None:
         """It is loaded."""
 

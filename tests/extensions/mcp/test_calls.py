@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 from dataclasses import replace
@@ -5,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.extensions.mcp.faults import ServerFault
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.permissions import PermissionKind
 from agent_tui.toolkit.testing import make_context
 from tests.support.mcp_world import SCRIPTS, spec, world
+from tests.support.patience import PATIENCE_S
 
 
 async def test_h91_a_server_is_initialised_listed_and_called(workspace: Path) -> None:
@@ -52,6 +55,30 @@ async def test_h93_lines_that_are_no_messages_are_skipped_and_logged(workspace: 
     async with world(workspace, [spec("noise")]) as here:
         assert (await here.call("mcp__tiny__echo", '{"text": "a"}')).output == "echo: a"
         assert any("Starting up..." in line for line in here.servers.log("tiny"))
+
+
+async def test_a_bug_of_ours_costs_one_server_which_nobody_waits_for_and_starts_anew_when_wanted(
+    workspace: Path,
+) -> None:
+    async with world(workspace, [spec()], settle=False) as here:
+        server = here.servers._server("tiny")
+        live_once = server._live_once
+
+        async def broken() -> ServerFault:
+            server._live_once = live_once
+            await server._become("starting", "")
+            raise RuntimeError("a bug")
+
+        server._live_once = broken
+        async with asyncio.timeout(PATIENCE_S):
+            await here.servers.settled()
+        fallen = here.status().state, here.status().detail
+        here.servers.reconnect("tiny")
+        await here.until(lambda: here.status().state == "ready")
+        here.publish()
+
+        assert fallen == ("failed", "RuntimeError: a bug")
+        assert (await here.call("mcp__tiny__echo", '{"text": "hi"}')).output == "echo: hi"
 
 
 async def test_item_30_every_call_of_a_server_must_be_approved(workspace: Path) -> None:

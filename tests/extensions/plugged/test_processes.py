@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.extensions.plugged.discover import Places, find_extensions
+from agent_tui.extensions.plugged.host import ExtensionHost
+from agent_tui.extensions.plugged.manifest import Launch
 from agent_tui.extensions.plugged.plug import Pace
+from agent_tui.extensions.plugged.process import ProcessPlug
 from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.events import Notice
 from tests.support.patience import PATIENCE_S, until
@@ -376,3 +380,31 @@ async def test_a_round_of_calls_to_a_program_is_answered_in_request_order(
         batch = await rounds.run(*[call(f"c{n}", "echo", text=str(n)) for n in range(5)])
 
     assert [outcome(batch, f"c{n}").result.output for n in range(5)] == list("01234")
+
+
+async def test_a_bug_of_ours_costs_one_extension_which_nobody_waits_for_and_a_restart_brings_back(
+    workspace: Path, tmp_path: Path
+) -> None:
+    write_program(tmp_path / "e", "prog", SERVE)
+    host = ExtensionHost(workspace)
+    host.load(find_extensions(Places(user=tmp_path / "e", project=None, packages=False)))
+    plug = host._joined["prog"].plug
+    assert isinstance(plug, ProcessPlug)
+    launch, plug._launch = plug._launch, _broken
+    host.start()
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await host.settled()
+        fallen = plug.state, plug.problem
+        plug._launch = launch
+        async with asyncio.timeout(PATIENCE_S):
+            said = await host.restart("prog")
+
+        assert fallen == ("off", "RuntimeError: a bug")
+        assert said == "prog runs again."
+    finally:
+        await host.aclose()
+
+
+def _broken() -> Launch:
+    raise RuntimeError("a bug")
