@@ -38,6 +38,7 @@ def records_from(path: Path) -> tuple[list[RawRecord], str]:
             "holds no session that can be read (JSONL of agent-tui, Claude Code or Codex, what 'opencode export' writes)",
             path=path,
         )
+    chain.end()
     return chain.records, chain.name
 
 
@@ -109,6 +110,11 @@ class _Chain:
                 )
             case _:
                 pass
+
+    def end(self) -> None:
+        """End the last turn, when its last reply asked for no more calls."""
+        if as_object(self.records[-1].get("message")).get("stop_reason") == "end_turn":
+            self._append({"type": "turn_end", "stop_reason": "end_turn"})
 
     def _prompt(self, words: str) -> None:
         message: RawRecord = {"role": "user", "content": [{"type": "text", "text": words}]}

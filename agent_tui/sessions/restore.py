@@ -35,6 +35,7 @@ INTERRUPTED = (
     "Interrupted: the program ended before this call was answered. It may or may not have taken effect; check before "
     "you repeat it."
 )
+_OF_A_TURN = (UserRecord, AssistantRecord, OutcomeRecord, ResultsRecord)
 NEVER_RAN = "Not run: it waited for an approval that was not given before the program ended."
 
 
@@ -82,12 +83,13 @@ class _Building:
     def add(self, record: SessionRecord | None) -> None:
         """Take one record; None counts as one that could not be understood."""
         restored = self._restored
+        if isinstance(record, _OF_A_TURN) and record.turn_id:  # what is pinned is of none
+            self._in_turn = True
         match record:
             case None:
                 restored.unread += 1
             case UserRecord():
                 self._answer_open()
-                self._in_turn = True
                 restored.messages.append(record.message)
             case AssistantRecord():
                 self._answer_open()

@@ -98,6 +98,17 @@ def test_a_session_of_opencode_is_imported(opened: Any, tmp_path: Path, make: An
     assert problems_of(session.messages(), provider="imported", model="m") == []
 
 
+@pytest.mark.parametrize(("parts", "interrupted"), [(PARTS[:3], False), (PARTS, True)])
+def test_an_imported_session_was_interrupted_only_where_its_last_reply_asked_for_more(
+    opened: Any, tmp_path: Path, parts: list[dict[str, Any]], interrupted: bool
+) -> None:
+    path = tmp_path / "export.json"
+    messages = [{**USER, "parts": WORDS}, {**REPLY, "parts": parts}]
+    path.write_text(json.dumps({"info": {"id": "ses_1", "title": ""}, "messages": messages}))
+
+    assert opened(path).restored().interrupted is interrupted
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -205,10 +205,12 @@ def meaning(path: Sequence[Any]) -> Restored:
 
     for record in path:
         content: Any = record.get("message")
+        counts = record["type"] in ("user", "assistant", "results") and content is not None
+        if (counts or record["type"] == "outcome") and record.get("turn_id"):
+            means.interrupted = True
         match record:
             case {"type": "user", "message": _}:
                 answer()
-                means.interrupted = True
                 said.append(UserMessage.model_validate(content))
             case {"type": "assistant"}:
                 answer()

@@ -11,6 +11,7 @@ import pytest
 
 from agent_tui.protocol.errors import SessionInUseError
 from agent_tui.sessions.frames import frame, read_frames
+from agent_tui.sessions.restore import restore
 from agent_tui.sessions.store import SessionStore
 from tests.support.agent_world import problems_of
 from tests.support.session_world import (
@@ -286,6 +287,21 @@ def test_interleaved_writers_leave_a_file_that_can_be_read(store: SessionStore, 
 
     assert [b.text for b in again.replay() if b.kind == "user"] == ["hi", "w1", "w3", "w5"]
     assert problems_of(repaired(again.messages()), provider="p", model="m") == []
+
+
+async def test_a_turn_that_went_on_without_a_prompt_is_interrupted_like_others(
+    store: SessionStore, workspace: Path
+) -> None:
+    session = store.create(workspace)
+    await session.user_message(user("go"), turn_id="t", text="go")
+    await session.assistant_message(asks("c1"), turn_id="t")
+    await session.turn_finished(turn_id="t", stop_reason="pending_approvals")
+    waiting = store.outline(session.id)
+    await session.outcome(outcome("c1", "finished"), turn_id="t2")
+    session.close()
+
+    assert restore(waiting.records(waiting.path()), store.blobs).interrupted is False
+    assert store.open(session.id).restored().interrupted is True
 
 
 async def test_dangling_calls_are_answered_as_interrupted_and_finished_ones_keep_their_result(
