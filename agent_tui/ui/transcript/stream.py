@@ -128,8 +128,9 @@ class ThinkingStream:
         return compose(self._block, self._look)
 
     def flush(self, limit_chars: int = ALL) -> int:
-        lines = (self._open_line + "".join(self._new)).split("\n")
-        self._new.clear()
+        waiting = "".join(self._new)
+        self._new = [waiting[limit_chars:]] if len(waiting) > limit_chars else []
+        lines = (self._open_line + waiting[:limit_chars]).split("\n")
         self._open_line = lines.pop()
         changed = self._stable
         del self._rows[changed:]

@@ -2,11 +2,16 @@ import asyncio
 import gc
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.ui.palette import Palette
+from agent_tui.ui.render.inks import Inks
+from agent_tui.ui.transcript.blocks import Block, Look
 from agent_tui.ui.transcript.collect import Collector, give_back
+from agent_tui.ui.transcript.stream import make_stream
 from tests.support.transcript_host import Host, lines, settle
 from tests.support.work import calls_of
 
@@ -105,6 +110,25 @@ async def test_a_flood_of_text_is_laid_out_over_several_frames_and_ends_whole() 
         assert behind
         assert app.transcript.document.streams == {}
         assert app.rows()[-1].strip() == "• item 4999"
+
+
+def test_a_flood_of_thinking_is_laid_out_so_many_characters_at_a_time_and_ends_whole() -> None:
+    block = Block(ReplayBlock("thinking", ""), 1)
+    block.open = True
+    text = lines(2_000, "idea") + "\r\nand the last"
+    stream, whole = (make_stream(block, Look(Inks(Palette.DARK), 60)) for _ in range(2))
+    stream.append(text)
+    whole.append(text)
+    whole.flush()
+    heights: list[int] = []
+    while stream.is_behind:
+        stream.flush(100)
+        heights.append(stream.height)
+
+    assert len(heights) == -(-len(text) // 100)
+    assert max(after - before for before, after in pairwise(heights)) <= 100
+    assert [stream.row(at) for at in range(stream.height)] == [whole.row(at) for at in range(whole.height)]
+    assert stream.text == text
 
 
 async def test_thinking_streams_its_last_rows_and_folds_when_it_ends() -> None:
