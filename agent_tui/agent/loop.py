@@ -47,12 +47,13 @@ class Agent:
     """One model at work: a conversation and the turns that make it longer. Runs one turn at a time.
 
     `environment` gives the text that stands before the first prompt. `reminders` gives what the model must be
-    told with the next prompt, such as that plan mode is on: the system prompt never changes. `summaries` are
-    those of a restored session, `known` what the open calls of its `history` have come to, by call id: those
-    are not run again. `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream.
-    `hooks` look at its turns; `attach` gives what goes with a prompt because the prompt points at it. A
-    sub-agent has a `parent`: they share what is spent, its caps, and the ids of calls. `late` are its tools
-    when some are loaded late: a turn waits for them.
+    told with the next prompt, such as that plan mode is on: the system prompt never changes. `reminded` hears
+    that what was given last stays in the conversation with its prompt. `summaries` are those of a restored
+    session, `known` what the open calls of its `history` have come to, by call id: those are not run again.
+    `schema` asks for structured output. `cut_wait_s` is the first wait after a cut stream. `hooks` look at its
+    turns; `attach` gives what goes with a prompt because the prompt points at it. A sub-agent has a `parent`:
+    they share what is spent, its caps, and the ids of calls. `late` are its tools when some are loaded late: a
+    turn waits for them.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Agent:
         attach: Attach = nothing_attached,
         schema: JsonObject | None = None,
         reminders: Callable[[], Sequence[str]] = tuple,
+        reminded: Callable[[], None] | None = None,
         cut_wait_s: float = 1.0,
         parent: "Agent | None" = None,
         late: CompositeSource | None = None,
@@ -90,6 +92,7 @@ class Agent:
         self.last_error: AgentTuiError | OSError | None = None
         self._environment = environment
         self._reminders = reminders
+        self._reminded = reminded
         self._turn: Turn | None = None
         self._hooks = hooks or NoTurnHooks()
         conversation = Conversation(
@@ -374,6 +377,8 @@ class Agent:
                 return await self._fail(turn, error)
         finally:
             self._turn = None
+            if self._reminded is not None and turn.prompt_at is not None and not turn.returned:
+                self._reminded()
 
     async def _accept(
         self, turn: Turn, prompt: str, images: Sequence[ImageBlock], *, own_words: str | None
@@ -463,6 +468,7 @@ class Agent:
             return False
         self._teller.conversation.cut_to(turn.prompt_at)
         turn.messages.pop()
+        turn.returned = True
         return True
 
 

@@ -152,7 +152,8 @@ class SessionBuilder:
             session_id=record.id,
             late=ground.tools,
             spent_before=earlier.spending,
-            reminders=lambda: [*plan(), *told.take()],
+            reminders=lambda: [*plan(), *told.give()],
+            reminded=told.arrived,
             attach=Attachments(
                 ground.tools,
                 world.context,

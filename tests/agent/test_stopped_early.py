@@ -8,7 +8,8 @@ import pytest
 
 from agent_tui.protocol.errors import BadResponse
 from agent_tui.protocol.events import Notice, TurnCancelled
-from agent_tui.protocol.messages import ToolResultBlock
+from agent_tui.protocol.journal import NullJournal
+from agent_tui.protocol.messages import ToolResultBlock, UserMessage
 from agent_tui.protocol.permissions import PermissionRequest
 from agent_tui.providers.scripted import calls, text, use
 from agent_tui.sessions.session import Session
@@ -93,3 +94,47 @@ async def test_a_refused_request_of_a_turn_without_a_prompt_takes_nothing_back(s
     assert [m.role for m in agent.history] == ["user", "assistant"]
     assert agent.history == tuple(session.messages())
     session.close()
+
+
+class FullDisk(NullJournal):
+    """Cannot write its first prompt."""
+
+    def __init__(self) -> None:
+        self.fails = True
+
+    async def user_message(self, message: UserMessage, *, turn_id: str, text: str) -> None:
+        if self.fails:
+            self.fails = False
+            raise OSError("no space left")
+
+
+@pytest.mark.parametrize("lost_by", ["a stop while it is attached to", "a failed write", "a refused request"])
+async def test_reminders_have_arrived_only_with_a_prompt_that_stays(lost_by: str) -> None:
+    reading, never = asyncio.Event(), asyncio.Event()
+    arrived: list[str] = []
+
+    async def attach(words: str) -> Any:
+        if words == "first" and lost_by.startswith("a stop"):
+            reading.set()
+            await never.wait()
+        return ()
+
+    refused = [BadResponse("no")] if lost_by == "a refused request" else []
+    w = world(*refused, text("two"))
+    agent = w.agent(
+        attach=attach,
+        journal=FullDisk() if lost_by == "a failed write" else NullJournal(),
+        reminders=lambda: ["It is Friday."],
+        reminded=lambda: arrived.append("arrived"),
+    )
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(agent.run("first"))
+        if lost_by.startswith("a stop"):
+            await reading.wait()
+            agent.cancel()
+    lost = list(arrived)
+    await agent.run("second")
+
+    assert turn.result().stop_reason in ("cancelled", "failed")
+    assert lost == []
+    assert arrived == ["arrived"]
