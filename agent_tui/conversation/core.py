@@ -1,20 +1,23 @@
 """The open conversation: one session with its agent, served to the screen and to headless runs."""
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
+from agent_tui.conversation.branch import git_branch
 from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings, SessionHouse
 from agent_tui.conversation.images import IMAGE_MARK, KeptImages
 from agent_tui.conversation.model_choice import ConnectTo, ModelChoice
-from agent_tui.conversation.open_session import OpenSession
+from agent_tui.conversation.open_session import OpenSession, todo_items
 from agent_tui.conversation.own_commands import SessionCommands, Typed
 from agent_tui.conversation.past import SessionPast
 from agent_tui.conversation.plugged import SessionExtensions
@@ -44,6 +47,8 @@ from agent_tui.ui.backend import ModelsView, ModeName, RuleView, SessionView, St
 
 if TYPE_CHECKING:
     from agent_tui.sessions.approvals import RecordedApprover
+
+_LOG = logging.getLogger(__name__)
 
 OpenWith = Callable[[Session], Awaitable[OpenSession]]
 
@@ -82,6 +87,7 @@ class Core:
         self._workspace = workspace
         self._desk = desk
         self._session = session
+        desk.waits = session.hooks.approval_waits
         self._past = SessionPast(
             workspace=workspace, store=store, opened=lambda: self._session, reload=self._reload
         )
@@ -104,6 +110,7 @@ class Core:
         self._open_session = open_session
         self._store = store
         self._policy = policy
+        self._granted = granted
         self._rules = SessionRules(policy, granted)
         self._tools = tools
         self._sandbox = sandbox
@@ -283,7 +290,7 @@ class Core:
         session = self._session
         restored = await asyncio.to_thread(session.record.restored)
         self.agent.history = restored.messages
-        session.todos.items = tuple(TodoItem.model_validate(item) for item in restored.todos)
+        session.todos.items = todo_items(restored)
         session.told.add(note)
         self._last_usage = None
 
@@ -361,8 +368,16 @@ class Core:
 
     async def _switch(self, record: Session) -> None:
         old = self._session
-        await old.hooks.end("switch")
-        self._session = await self._open_session(record)
+        try:
+            opened = await self._open_session(record)
+            await old.hooks.end("switch")
+        except BaseException:  # a record that stays locked could not be opened again
+            await record.aclose()
+            raise
+        self._session = opened
+        self._desk.waits = opened.hooks.approval_waits
+        self._policy.start_session(record.id)
+        self._granted.forget()
         self._session.hooks.begin("resume" if self.agent.history else "new")
         self.extensions.session_started(record.id)
         self._last_usage = None
@@ -427,28 +442,33 @@ class Core:
         return f"Session {name}kept. Go on with: agent-tui --resume {record.id}"
 
     async def aclose(self) -> None:
+        """Close everything; the session is saved whatever becomes of the rest. Raises what saving it raises."""
         started = time.monotonic()
         self.cancel_turn()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._session.hooks.end("leave"))
-            group.create_task(self.extensions.aclose())
-            group.create_task(self.servers.aclose())
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.wait([self._looking])
+
+        async def disconnect() -> None:
+            async with asyncio.timeout(max(0.1, 2 - (time.monotonic() - started))):
+                await self.agent.provider.aclose()
+
+        async with AsyncExitStack() as last:
+            last.push_async_callback(_closed, disconnect)
+            last.push_async_callback(asyncio.to_thread, self._clean_up)
+            last.push_async_callback(self._save)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_closed(partial(self._session.hooks.end, "leave")))
+                group.create_task(_closed(self.extensions.aclose))
+                group.create_task(_closed(self.servers.aclose))
+            if self._looking is not None:
+                self._looking.cancel()
+                await asyncio.wait([self._looking])
+
+    async def _save(self) -> None:
         self._rescued = await self._session.aclose()
-        await asyncio.to_thread(self._clean_up)
-        async with asyncio.timeout(max(0.1, 2 - (time.monotonic() - started))):
-            await self.agent.provider.aclose()
 
 
-def git_branch(workspace: Path) -> str:
-    """Give the branch by reading `.git/HEAD`; "" when there is none. Runs no program."""
-    for folder in (workspace, *workspace.parents):
-        head = folder / ".git" / "HEAD"
-        try:
-            text = head.read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:
-            continue
-        return text.removeprefix("ref: refs/heads/") if text.startswith("ref: ") else text[:8]
-    return ""
+async def _closed(close: Callable[[], Awaitable[None]]) -> None:
+    """Close one thing; what goes wrong in it, foreign code too, must not keep the others open."""
+    try:
+        await close()
+    except Exception:
+        _LOG.exception("while closing")

@@ -59,13 +59,17 @@ class PersonsKeeping:
             raise AgentTuiError(f"The rule is not kept: {lost}")
         return self._grant(effect, parsed.text, tool=parsed.tool, scope=Scope(keep))
 
-    def _grant(self, effect: Decision, pattern: str, *, tool: str, scope: Scope) -> str:
+    def _grant(
+        self, effect: Decision, pattern: str, *, tool: str, scope: Scope, for_run: bool = False
+    ) -> str:
         permission = Permission(
             id="rule", kind=_KINDS.get(tool, PermissionKind.TOOL), target=pattern, pattern=pattern
         )
         decision = PermissionDecision(permission_id="rule", decision=effect, scope=scope, pattern=pattern)
         try:
-            grant = self._policy.grant(permission, decision, tool=tool, source="said by hand")
+            grant = self._policy.grant(
+                permission, decision, tool=tool, source="said by hand", for_run=for_run
+            )
         except OSError as error:
             raise AgentTuiError(f"The rule cannot be kept: {error.strerror or error}") from error
         if grant is None:
@@ -83,7 +87,7 @@ class PersonsKeeping:
         if any(is_below(folder, root) for root in (self._workspace, *self._granted.roots)):
             return f"{folder} counts already."
         self._granted.add_root(folder)
-        self._grant(Decision.ALLOW, f"Read(/{folder}/**)", tool="read", scope=Scope.SESSION)
+        self._grant(Decision.ALLOW, f"Read(/{folder}/**)", tool="read", scope=Scope.SESSION, for_run=True)
         return f"{folder} counts for this run: it can be read, commands may write there, changes of files ask as usual."
 
     def _folder(self, given: str) -> Path:

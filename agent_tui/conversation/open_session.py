@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from pydantic import ValidationError
+
 from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.loop import Agent
@@ -11,8 +13,9 @@ from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.session_hooks import SessionHooks
 from agent_tui.conversation.told_once import ToldOnce
 from agent_tui.executor.rounds import Rounds
+from agent_tui.sessions.restored import Restored
 from agent_tui.sessions.store import Session
-from agent_tui.toolkit.context import TodoList
+from agent_tui.toolkit.context import TodoItem, TodoList
 from agent_tui.toolkit.jobs import SessionJobs
 
 
@@ -73,3 +76,12 @@ class OpenSession:
         await self.checkpoints.aclose()
         await self.record.aclose()
         return await asyncio.to_thread(self.record.write_elsewhere)
+
+
+def todo_items(restored: Restored) -> tuple[TodoItem, ...]:
+    """Give the todo list of a restored session; one that cannot be understood is none, and counts as unread."""
+    try:
+        return tuple(TodoItem.model_validate(item) for item in restored.todos)
+    except ValidationError:
+        restored.unread += 1
+        return ()

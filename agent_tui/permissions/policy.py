@@ -73,7 +73,7 @@ def no_sandbox() -> Strength:
 
 
 class Policy:
-    """Rules, grants, mode and sandbox strength of one session. All paths are real paths."""
+    """Rules, grants, mode and sandbox strength of one run and its open session. All paths are real paths."""
 
     def __init__(
         self,
@@ -97,6 +97,7 @@ class Policy:
         self._session_id = session_id
         self._clock = clock
         self._session: list[Grant] = []
+        self._for_run: set[str] = set()
         self.analyse = analyse
         self._expander = Expander(places, analyse)
         ignores_case = volume_ignores_case(places.project)
@@ -243,11 +244,17 @@ class Policy:
                 return grant
         return self._grants.remove(rule_id)
 
+    def start_session(self, session_id: str) -> None:
+        """Let another session begin: what was granted for the one before, and decided in it, does not count there."""
+        self._session_id = session_id
+        self.forget_session()
+        self.recent.clear()
+
     def forget_session(self) -> int:
-        """Take back every grant of this session; give how many there were."""
-        count = len(self._session)
-        self._session.clear()
-        return count
+        """Take back every grant of this session but those of the whole run; give how many there were."""
+        before = len(self._session)
+        self._session = [grant for grant in self._session if grant.grant_id in self._for_run]
+        return before - len(self._session)
 
     def record(self, request: PermissionRequest, verdict: Verdict) -> None:
         """Store lasting answers at once and write the audit lines. Raises OSError: then the answer is no."""
@@ -261,9 +268,18 @@ class Policy:
             self._remember(request.tool, request.title, permission, decision)
 
     def grant(
-        self, permission: Permission, decision: PermissionDecision, *, tool: str, source: str = ""
+        self,
+        permission: Permission,
+        decision: PermissionDecision,
+        *,
+        tool: str,
+        source: str = "",
+        for_run: bool = False,
     ) -> Grant | None:
-        """Make a lasting answer; None when its pattern is no rule. Raises OSError."""
+        """Make a lasting answer; None when its pattern is no rule. Raises OSError.
+
+        With `for_run` an answer for the session outlives it and ends with the program.
+        """
         grant = new_grant(
             decision=decision.decision,
             tool=tool,
@@ -284,6 +300,8 @@ class Policy:
         known = next((held for held in self._session if held.same_as(grant)), None)
         if known is None:
             self._session.append(grant)
+        if for_run:
+            self._for_run.add((known or grant).grant_id)
         return known or grant
 
     def promote(self, number: int, scope: Scope) -> Grant | None:

@@ -20,7 +20,7 @@ from agent_tui.conversation.denial_offer import DenialOffers
 from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.images import KeptImages
 from agent_tui.conversation.mentions import Attachments
-from agent_tui.conversation.open_session import OpenSession
+from agent_tui.conversation.open_session import OpenSession, todo_items
 from agent_tui.conversation.person_shell import PersonShell
 from agent_tui.conversation.round_hooks import RoundHooks
 from agent_tui.conversation.session_hooks import SessionHooks
@@ -40,7 +40,7 @@ from agent_tui.providers.base import Provider
 from agent_tui.providers.retry import RetryingProvider
 from agent_tui.run.earlier_spending import EarlierSpending
 from agent_tui.run.ground import Ground
-from agent_tui.sessions.restored import Restored, explain
+from agent_tui.sessions.restored import explain
 from agent_tui.sessions.store import Session
 from agent_tui.toolkit.context import Modes, ShellState, Spawn, TodoItem, TodoList, ToolContext
 from agent_tui.toolkit.jobs import SessionJobs
@@ -79,10 +79,11 @@ class SessionBuilder:
         earlier = EarlierSpending(ground.settings.model.facts)
         restored = await asyncio.to_thread(lambda: record.restored(keep_pending=True, replied=earlier.add))
         unsent = await asyncio.to_thread(record.unsent)
+        todos = todo_items(restored)
         record.notices += explain(restored)
         if restored.messages:  # what the next request holds is shown, and the tools are part of it
             await ground.tools.get_ready()
-        world = _World(ground, record, jobs, desk, self._policy, todos=todo_items(restored))
+        world = _World(ground, record, jobs, desk, self._policy, todos=todos)
         surroundings = Surroundings(
             ground.workspace,
             sandbox=ground.sandbox,
@@ -103,7 +104,6 @@ class SessionBuilder:
         checkpoints = Checkpoints(ground.workspace, self._checkpoint_folder)
         told = ToldOnce()
         session_hooks = SessionHooks(self._hooks, round_hooks, session_id=lambda: record.id, tell=told.add)
-        desk.waits = session_hooks.approval_waits
         plan = PlanReminder(self._policy, lambda: agent.history)
         skills = await asyncio.to_thread(ground.skill_names) if ground.tools.owns("skill") else []
         types = ground.agent_types() if ground.tools.owns("task") else []
@@ -213,9 +213,8 @@ class SessionBuilder:
         )
 
     def _offers(self) -> DenialOffers:
-        """Give what offers to open the sandbox; what earlier sessions opened is closed again."""
+        """Give what offers to open the sandbox."""
         ground = self._ground
-        ground.granted.forget()
         return DenialOffers(
             sandbox=ground.granted,
             policy=self._policy,
@@ -224,11 +223,6 @@ class SessionBuilder:
             home=Path.home().resolve(),
             own=ground.paths.own(),
         )
-
-
-def todo_items(restored: Restored) -> tuple[TodoItem, ...]:
-    """Give the todo list of a restored session."""
-    return tuple(TodoItem.model_validate(item) for item in restored.todos)
 
 
 class TodosKept:
