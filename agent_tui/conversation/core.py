@@ -24,6 +24,7 @@ from agent_tui.conversation.plugged import SessionExtensions
 from agent_tui.conversation.rules import SessionRules
 from agent_tui.conversation.rulings import PolicyRulings
 from agent_tui.conversation.servers import SessionServers
+from agent_tui.conversation.stops import Stops
 from agent_tui.conversation.talk import SessionTalk
 from agent_tui.executor.registry import CompositeSource
 from agent_tui.extensions.commands import CommandLibrary
@@ -88,6 +89,7 @@ class Core:
         self._desk = desk
         self._session = session
         desk.waits = session.hooks.approval_waits
+        self._stops = Stops(desk.tell)
         self._past = SessionPast(
             workspace=workspace, store=store, opened=lambda: self._session, reload=self._reload
         )
@@ -104,6 +106,7 @@ class Core:
             connect=connect_beside,
             counts=project_counts,
             tell=desk.tell,
+            stops=self._stops,
         )
         self._model = ModelChoice(connect, lambda: self._session.agent)
         self._house.keeping.key_stored = self._model.key_stored
@@ -124,7 +127,12 @@ class Core:
         self._clean_up = clean_up
         self.servers = servers
         self.mcp = SessionServers(
-            servers, files=server_files, reread=reread_servers, turn=self._run_turn, workspace=workspace
+            servers,
+            files=server_files,
+            reread=reread_servers,
+            turn=self._run_turn,
+            workspace=workspace,
+            stops=self._stops,
         )
         self.extensions = extensions
         desk.overhear = extensions.hear
@@ -228,13 +236,25 @@ class Core:
 
     async def run_prompt(self, text: str) -> TurnResult:
         """Run a turn; a line that names a command of the person's, or a skill, is run as that."""
-        named = await self.own.named(text)
-        return await (self.own.run(*named) if named else self.run_turn(text))
+        with self._stops.watched() as switch:
+            named = await self.own.named(text)
+            if switch.pressed:
+                return await self._stops.not_sent(text)
+            return await (self.own.run(*named) if named else self.run_turn(text))
 
     async def _run_turn(self, typed: Typed, images: Sequence[ImageBlock] = ()) -> TurnResult:
-        self._session.checkpoints.begin()
-        await self._join_tools()
-        result = await self.agent.run(typed.text, images=images, shown=typed.shown, own_words=typed.own_words)
+        def run() -> Awaitable[TurnResult]:
+            return self.agent.run(typed.text, images=images, shown=typed.shown, own_words=typed.own_words)
+
+        return await self._begin(run, typed.text if typed.shown is None else typed.shown)
+
+    async def _begin(self, run: Callable[[], Awaitable[TurnResult]], prompt: str) -> TurnResult:
+        with self._stops.watched() as switch:
+            self._session.checkpoints.begin()
+            await self._join_tools()
+            if switch.pressed:
+                return await self._stops.not_sent(prompt)
+            result = await run()
         await self._tell_new()
         return result
 
@@ -266,11 +286,7 @@ class Core:
         return not self._session.pending.isdisjoint(self.agent.open_calls)
 
     async def redrive(self) -> TurnResult:
-        self._session.checkpoints.begin()
-        await self._join_tools()
-        result = await self.agent.redrive()
-        await self._tell_new()
-        return result
+        return await self._begin(self.agent.redrive, "")
 
     def recorded_approver(self, keys: Path) -> "RecordedApprover":
         """Give what answers from the signed responses of the open session."""
@@ -295,6 +311,7 @@ class Core:
         self._last_usage = None
 
     def cancel_turn(self) -> None:
+        self._stops.press()
         self.own.cancel()
         self.agent.cancel()
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from agent_tui.agent.loop import Agent
+from agent_tui.agent.stop import StopSwitch, TurnStopped
+from agent_tui.conversation.stops import Stops
 from agent_tui.executor.rounds import Rounds
 from agent_tui.extensions.command_text import Piece, joined, pieces
 from agent_tui.extensions.commands import CommandFile, CommandLibrary
@@ -17,7 +19,7 @@ from agent_tui.extensions.skills import Skill, SkillLibrary
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, ToolError
-from agent_tui.protocol.events import EventSink, TurnCancelled, TurnFailed
+from agent_tui.protocol.events import EventSink, TurnFailed
 from agent_tui.protocol.permissions import Decision
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome, TurnResult
 from agent_tui.providers.base import Provider
@@ -73,14 +75,11 @@ class _Unsent(Exception):
     """The prompt of a command was not sent; the text says why."""
 
 
-class _Stopped(Exception):
-    """The person stopped a command before its turn began."""
-
-
 class SessionCommands:
     """Implements `ui.own_commands.OwnCommands` for whatever session is open.
 
-    `turn` runs a turn, `connect` a model by name, `counts` tells whether the project is trusted as it is now.
+    `turn` runs a turn, `connect` a model by name, `counts` tells whether the project is trusted as it is now. `stops`
+    reach a command before its turn begins.
     """
 
     def __init__(
@@ -94,6 +93,7 @@ class SessionCommands:
         connect: Callable[[str], Provider],
         counts: Callable[[], bool],
         tell: EventSink,
+        stops: Stops,
     ) -> None:
         self._library = library
         self._skills = skills
@@ -103,8 +103,8 @@ class SessionCommands:
         self._connect = connect
         self._counts = counts
         self._tell = tell
+        self._stops = stops
         self._rounds: Rounds | None = None
-        self._stopped = False
 
     async def all(self) -> Sequence[OwnCommand]:
         return [own.shown() for own in await asyncio.to_thread(self._find)]
@@ -126,23 +126,27 @@ class SessionCommands:
     def cancel(self) -> None:
         """Stop the shell lines that run now. Without any it does nothing."""
         if self._rounds is not None:
-            self._stopped = True
             self._rounds.cancel()
 
     async def run(self, name: str, args: str) -> TurnResult:
+        with self._stops.watched() as switch:
+            return await self._run(name, args.strip(), switch)
+
+    async def _run(self, name: str, args: str, switch: StopSwitch) -> TurnResult:
         own = await self._own(name)
         if own is None:
             raise AgentTuiError(f"There is no command /{name} any more; /commands lists those there are.")
-        args = args.strip()
         shown = f"/{own.name} {args}".strip()
         try:
+            switch.check()
             with self._policy.lending(await self._lent(own.file)):
-                text, words = await self._prompt(own, args)
+                switch.check()
+                text, words = await self._prompt(own, args, switch)
                 async with self._model(own.file):
+                    switch.check()
                     return await self._turn(Typed(text, shown, words))
-        except _Stopped:
-            await self._tell(TurnCancelled(turn_id=""))
-            return TurnResult(stop_reason="cancelled")
+        except TurnStopped:
+            return await self._stops.not_sent(shown)
         except (_Unsent, AgentTuiError, ToolError) as error:
             problem = f"{shown} was not sent: {error}"
             await self._tell(TurnFailed(turn_id="", error=problem))
@@ -173,19 +177,19 @@ class SessionCommands:
             return ()
         return _rules(file)[0]
 
-    async def _prompt(self, own: _Own, args: str) -> tuple[str, str]:
-        """Give the whole prompt, and of it what a person wrote. Raises _Unsent, _Stopped, ToolError."""
+    async def _prompt(self, own: _Own, args: str, switch: StopSwitch) -> tuple[str, str]:
+        """Give the whole prompt, and of it what a person wrote. Raises _Unsent, TurnStopped, ToolError."""
         if isinstance(own.file, Skill):
             text = await asyncio.to_thread(self._skills.load, own.file.name, args)
             return text, args
         parts = pieces(own.file.body, args)
-        outputs = await self._outputs(own.name, [part for part in parts if part.is_shell])
+        outputs = await self._outputs(own.name, [part for part in parts if part.is_shell], switch)
         text = joined(parts, outputs)
         if not text:
             raise _Unsent("its text is empty")
         return text, "\n".join(part.text for part in parts if not part.is_shell)
 
-    async def _outputs(self, name: str, lines: Sequence[Piece]) -> list[str]:
+    async def _outputs(self, name: str, lines: Sequence[Piece], switch: StopSwitch) -> list[str]:
         """Run the shell lines as one round: asked about once, by the rules that hold for the model's calls."""
         if not lines:
             return []
@@ -198,13 +202,13 @@ class SessionCommands:
             )
             for number, line in enumerate(lines, start=1)
         ]
-        self._rounds, self._stopped = self._inside().rounds_for(f"/{name}"), False
+        self._rounds = self._inside().rounds_for(f"/{name}")
         try:
             batch = await self._rounds.run(calls, turn_id=f"command-{token}", round_index=0)
         finally:
             self._rounds = None
         self._inside().record.behind_prompt(name, batch.outcomes)
-        return _texts(batch, stopped=self._stopped)
+        return _texts(batch, stopped=switch.pressed)
 
     @asynccontextmanager
     async def _model(self, file: CommandFile | Skill) -> AsyncGenerator[None]:
@@ -225,9 +229,9 @@ class SessionCommands:
 
 
 def _texts(batch: BatchResult, *, stopped: bool) -> list[str]:
-    """Give what the shell lines printed. Raises _Unsent when one did not run, _Stopped."""
+    """Give what the shell lines printed. Raises _Unsent when one did not run, TurnStopped."""
     if stopped or batch.cancelled:
-        raise _Stopped
+        raise TurnStopped
     for outcome in batch.outcomes:
         if outcome.effect not in _RAN:
             raise _Unsent(f"`{_command(outcome)}` did not run. {outcome.result.output.partition(chr(10))[0]}")

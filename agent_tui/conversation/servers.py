@@ -6,7 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from agent_tui.agent.stop import TurnStopped
 from agent_tui.conversation.own_commands import Typed
+from agent_tui.conversation.stops import Stops
 from agent_tui.extensions.mcp.config import Found, ServerFiles
 from agent_tui.extensions.mcp.servers import Servers, ServerStatus
 from agent_tui.protocol.errors import AgentTuiError, ToolError
@@ -58,7 +60,10 @@ class _Kept(Generic[T]):
 
 
 class SessionServers:
-    """Implements `ui.servers.ServerDesk`. `reread` gives the settings as they are now, `turn` runs a turn."""
+    """Implements `ui.servers.ServerDesk`. `reread` gives the settings as they are now, `turn` runs a turn.
+
+    `stops` end the wait for the text of a prompt.
+    """
 
     def __init__(
         self,
@@ -68,8 +73,10 @@ class SessionServers:
         reread: Callable[[], Awaitable[Found]],
         turn: Callable[[Typed], Awaitable[TurnResult]],
         workspace: Path,
+        stops: Stops,
     ) -> None:
         self._servers = servers
+        self._stops = stops
         self._files = files
         self._reread = reread
         self._turn = turn
@@ -178,10 +185,13 @@ class SessionServers:
             return ()
 
     async def run_prompt(self, prompt: PromptView, values: dict[str, str], shown: str) -> TurnResult:
-        try:
-            text = await self._servers.prompt(prompt.server, prompt.prompt, values)
-        except ToolError as error:
-            raise AgentTuiError(str(error)) from error
+        with self._stops.watched() as switch:
+            try:
+                text = await switch.run(lambda: self._servers.prompt(prompt.server, prompt.prompt, values))
+            except TurnStopped:
+                return await self._stops.not_sent(shown)
+            except ToolError as error:
+                raise AgentTuiError(str(error)) from error
         if not text.strip():
             raise AgentTuiError(f"The MCP server {prompt.server!r} gave no text for /{prompt.command}.")
         return await self._turn(Typed(text, shown, ""))

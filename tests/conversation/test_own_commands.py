@@ -1,11 +1,13 @@
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from agent_tui.headless.approver import NobodyApprover
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.protocol.events import Event, ToolStarted, TurnCancelled, TurnStarted
-from agent_tui.providers.scripted import calls, text, use
+from agent_tui.protocol.events import Event, Notice, ToolStarted, TurnCancelled, TurnStarted
+from agent_tui.providers.scripted import ScriptedProvider, calls, text, use
 from agent_tui.toolkit.testing import ScriptedApprover
 from tests.support.core_world import audit, config_folder, configure, open_core
 
@@ -192,6 +194,7 @@ async def test_stopping_ends_the_shell_lines_and_sends_nothing(workspace: Path) 
 
         assert result.stop_reason == "cancelled"
         assert len(world.of(TurnCancelled)) == 1
+        assert [event.returned for event in world.of(Notice) if event.returned] == ["/slow"]
 
 
 async def test_hooks_look_at_the_shell_lines_and_at_the_whole_prompt(workspace: Path) -> None:
@@ -216,3 +219,65 @@ async def test_what_is_wrong_with_commands_is_listed(workspace: Path) -> None:
 
         assert "bad.md:2: allowed-tools: 'Bash( )': empty brackets" in first
         assert "empty.md: the file is empty" in second
+
+
+STAGES = ["looked up", "checked", "connected"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_command_that_is_stopped_before_its_turn_sends_nothing_and_is_given_back(
+    workspace: Path, stage: str
+) -> None:
+    command(workspace, "see", "---\nmodel: other\n---\nLook at $1.\n")
+    async with open_core(workspace, trust=True) as world:
+        own, provider = world.core.own, world.core.agent.provider
+        loop = asyncio.get_running_loop()
+
+        def stopping(work: Callable[..., object]) -> Callable[..., object]:
+            def run(*args: object) -> object:
+                found = work(*args)
+                asyncio.run_coroutine_threadsafe(stop(), loop).result()
+                return found
+
+            return run
+
+        async def stop() -> None:
+            world.core.cancel_turn()
+
+        parts = dict(zip(STAGES, ["_find", "_counts", "_connect"], strict=True))
+        own._connect = lambda _name: ScriptedProvider([text("never")])
+        setattr(own, parts[stage], stopping(getattr(own, parts[stage])))
+        result = await own.run("see", "this")
+
+        assert result.stop_reason == "cancelled"
+        assert [event.returned for event in world.of(Notice) if event.returned] == ["/see this"]
+        assert len(world.of(TurnCancelled)) == 1
+        assert world.core.agent.history == ()
+        assert world.core.agent.provider is provider
+
+
+async def test_a_prompt_that_is_stopped_while_it_is_looked_up_is_not_sent(workspace: Path) -> None:
+    async with open_core(workspace, text("never")) as world:
+        find = world.core.own._find
+        loop = asyncio.get_running_loop()
+
+        async def stop() -> None:
+            world.core.cancel_turn()
+
+        def stopped() -> object:
+            asyncio.run_coroutine_threadsafe(stop(), loop).result()
+            return find()
+
+        world.core.own._find = stopped
+        result = await world.core.run_prompt("/etc/hosts is odd")
+
+        assert result.stop_reason == "cancelled"
+        assert [event.returned for event in world.of(Notice) if event.returned] == ["/etc/hosts is odd"]
+        assert world.provider.requests == []
+
+
+async def test_a_stop_before_a_turn_has_no_effect_on_the_next_one(workspace: Path) -> None:
+    async with open_core(workspace, text("done")) as world:
+        world.core.cancel_turn()
+
+        assert (await world.core.run_prompt("hello")).stop_reason == "end_turn"

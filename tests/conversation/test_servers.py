@@ -1,3 +1,4 @@
+import asyncio
 import json
 import shlex
 import sys
@@ -107,6 +108,26 @@ async def test_a_prompt_of_a_server_points_at_no_files(opened: Open, workspace: 
 
     assert opened.last_message[-1] == "Greet @secret.txt."
     assert not any("the secret" in words for words in opened.last_message)
+
+
+async def test_a_stop_while_a_server_is_asked_for_its_prompt_sends_nothing(opened: Open) -> None:
+    (prompt,) = await opened.core.mcp.prompts()
+    asked = asyncio.Event()
+
+    async def never(*_: object) -> str:
+        asked.set()
+        await asyncio.Event().wait()
+        return ""
+
+    opened.core.servers.prompt = never
+    async with asyncio.TaskGroup() as group:
+        turn = group.create_task(opened.core.mcp.run_prompt(prompt, {"who": "Ann"}, "/greet Ann"))
+        await asked.wait()
+        opened.core.cancel_turn()
+
+    assert turn.result().stop_reason == "cancelled"
+    assert [e.returned for e in opened.events if isinstance(e, Notice) and e.returned] == ["/greet Ann"]
+    assert opened.provider.requests == []
 
 
 async def test_a_prompt_that_is_gone_is_an_error_for_the_person(opened: Open) -> None:
