@@ -60,6 +60,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         theme_folders=(themes_dir(), paths.user_themes),
         keymap_file=paths.keymap,
         crash_log=paths.log,
+        grants_file=paths.grants,
         notify=notify if notify in ("osc9", "osc777", "bell", "off") else "auto",
         row_diff=row_diff if isinstance(row_diff, bool) else draws_by_rows(os.environ) and not in_browser(),
         progress=progress if isinstance(progress, bool) else knows_progress(os.environ) and not in_browser(),

@@ -54,6 +54,10 @@ class Paths:
         return self.data / "history.jsonl"
 
     @property
+    def grants(self) -> Path:
+        return self.state / "grants.jsonl"
+
+    @property
     def audit(self) -> Path:
         return self.data / "audit.jsonl"
 

@@ -428,11 +428,11 @@ class AppActions:
             RulesScreen(self._app.keys, backend.rules, backend.remove_rule, backend.rulings)
         )
 
-    def show_help(self, topic: str) -> None:
-        """Open the help sheet."""
+    def show_help(self, topic: str, *, context: str = "prompt") -> None:
+        """Open the help sheet; the topic "keys" at the keys of `context`."""
         from agent_tui.ui.screens.help import Help
 
-        self._app.push_screen(Help(self._app.keys, self._app.registry, topic=topic))
+        self._app.push_screen(Help(self._app.keys, self._app.registry, topic=topic, context=context))
 
     def search(self, text: str) -> None:
         """Find a text in the conversation."""

@@ -93,8 +93,10 @@ class KeyActions:
         """Open the help sheet, in a dialog at its keys; once."""
         from agent_tui.ui.screens.help import Help
 
-        if not isinstance(self._app.screen, Help):
-            self._actions.show_help("keys" if self._app.in_dialog else "")
+        screen = self._app.screen
+        if not isinstance(screen, Help):
+            context = screen.contexts[0] if isinstance(screen, Dialog) else "prompt"
+            self._actions.show_help("keys" if self._app.in_dialog else "", context=context)
 
     def _search(self) -> None:
         self._actions.compose_prompt("/search ")

@@ -85,7 +85,9 @@ class Link:
         from agent_tui.ui.screens.approval.grouping import Grouper
         from agent_tui.ui.screens.approval.round import Round
 
-        return Round(Grouper(self.backend.workspace, Path.home()), self._app.settings.clock)
+        settings = self._app.settings
+        grouper = Grouper(self.backend.workspace, Path.home(), settings.grants_file)
+        return Round(grouper, settings.clock)
 
     def make_approval(self, round_: Round) -> ApprovalScreen:
         """Give a screen for a round."""

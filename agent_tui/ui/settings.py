@@ -25,6 +25,7 @@ class AppSettings:
     `theme_folders` are searched from the last to the first, so a user's folder stands last. `remember` stores a choice
     such as ("theme", "nord") for the next start. `row_diff` writes rows by difference and scrolls by the terminal.
     `progress` shows a running turn in the terminal's tab or taskbar. `clock` gives seconds and never goes back.
+    `grants_file` is where lasting answers are kept, so that the approval screen can name it.
     `grace_s` is how long the approval screen takes no key after it opened. `first_run` greets the person. `verbose`
     opens every panel and thought as it comes.
     """
@@ -33,6 +34,7 @@ class AppSettings:
     theme_folders: tuple[Path, ...] = ()
     keymap_file: Path | None = None
     crash_log: Path | None = None
+    grants_file: Path | None = None
     notify: NotifyStyle = "auto"
     keys: Preset = "default"
     status: tuple[str, ...] = ()

@@ -348,7 +348,11 @@ SCENES: dict[str, Scene] = {
         "Allow this?", send="go", script=(approve(bash_request("c1", "cd src && pytest -q 2>&1 | tail -20")),)
     ),
     "approval-why": Scene("Why", send="go", keys=("down", "down", "?"), script=ROUND),
-    "approval-always": Scene("Always allow for", send="go", keys=("down", "down", "down", "p"), script=ROUND),
+    "approval-comment": Scene("Say to the model", send="go", keys=("c", "o", "k"), script=ROUND),
+    "approval-edit": Scene("Edit the command", send="go", keys=("down", "down", "e"), script=ROUND),
+    "approval-permissions": Scene("execute", send="go", keys=("n", "tab", "down"), script=ROUND),
+    "approval-grouped": Scene("Grouped by tool", send="go", keys=("g", "g"), script=ROUND),
+    "approval-always": Scene("Always allow", send="go", keys=("down", "down", "down", "p"), script=ROUND),
     "approval-lowered": Scene("7 calls wait", send="go", keys=("escape",), script=ROUND),
 }
 
@@ -375,6 +379,7 @@ def program(
         clock=Clock(),
         grace_s=0.0,
         typing_s=0.0,
+        grants_file=Path.home() / ".local/state/agent-tui/grants.jsonl",
         first_run=scene.first_run,
     )
     app = AgentApp(load, settings=settings)
@@ -384,11 +389,8 @@ def program(
     return app, backend
 
 
-PICTURES = [
-    (name, size)
-    for name in SCENES
-    for size in (*SIZES, *(SMALL_SIZES if name in ("approval", "approval-one") else ()))
-]
+_IN_SMALL = ("approval", "approval-one", "approval-comment", "approval-edit", "approval-why")
+PICTURES = [(name, size) for name in SCENES for size in (*SIZES, *(SMALL_SIZES if name in _IN_SMALL else ()))]
 
 
 def in_front(app: AgentApp) -> Region | None:

@@ -208,7 +208,7 @@ def _needs(row: Row) -> list[str]:
         always = f" Always would store {permission.pattern}." if permission.pattern else " Once only."
         high = "High risk. " if permission.risk is Risk.HIGH else ""
         reason = f" {permission.reason}." if permission.reason else ""
-        target = vis(permission.target).replace("\n", " ")
+        target = vis(preview.target_words(permission.kind, permission.target)).replace("\n", " ")
         found.append(
             f"Needs: {permission.kind.value} {target}.{reason.replace('..', '.')} {high}{always.strip()}"
         )

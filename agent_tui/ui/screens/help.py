@@ -43,7 +43,10 @@ TITLES = {**_NAMED, **{context: context.capitalize() for context in ACTIONS if c
 
 
 class Help(Dialog[None]):
-    """Lists commands and keys; typing narrows the list. Nothing in it is written by hand."""
+    """Lists commands and keys; typing narrows the list. Nothing in it is written by hand.
+
+    The topic "keys" opens it at the keys of `context`.
+    """
 
     DEFAULT_CSS = """
     Help {
@@ -53,8 +56,9 @@ class Help(Dialog[None]):
     }
     """
 
-    def __init__(self, keys: Keymap, registry: Registry, *, topic: str = "") -> None:
+    def __init__(self, keys: Keymap, registry: Registry, *, topic: str = "", context: str = "prompt") -> None:
         super().__init__(keys)
+        self._opens_at = context
         self._registry = registry
         self._topic = topic
         self._field = Field(keys, ("list", "edit"), placeholder="type to search")
@@ -75,7 +79,7 @@ class Help(Dialog[None]):
         if self._topic and self._topic != "keys":
             self._field.put(self._topic)
         elif self._topic == "keys":
-            self._rows.move_to(self.lines("").index(_head("Writing")))
+            self._rows.lead_with(self.lines("").index(_head(TITLES[self._opens_at])))
 
     def on_resize(self, _event: events.Resize) -> None:
         """Break the lines anew."""

@@ -15,7 +15,7 @@ from agent_tui.ui.transcript.pictures import picture_rows
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "rejected": "⊘", "interrupted": "⊘"}
-SUFFIX = {"cancelled": " (cancelled)", "rejected": " (rejected)", "interrupted": " (interrupted)"}
+SUFFIX = {"cancelled": " (cancelled)", "rejected": " (denied)", "interrupted": " (interrupted)"}
 BORDER = "│ "
 AFTER = Row((), join="")
 LIVE_CHARS = 4_000

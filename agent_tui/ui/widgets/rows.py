@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -15,12 +15,18 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import Visual
 
+from agent_tui.ui.widgets.elastic import Elastic
+
+Line = Content | Elastic
+"""A row: what is too long of it is left out at its end, or where its parts say."""
+
 
 class Rows(ScrollView):
     """Shows `Content` rows, one line each, cut to the width, with a bar before the marked one.
 
     Only visible rows are rendered. `cursor` is the index of the marked row, -1 when there are none. Rows never
-    take keys by themselves, so that a screen has one place where keys are decided.
+    take keys by themselves, so that a screen has one place where keys are decided. A heading stands above a row and
+    is none: it has no index, and the cursor never stands on it.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--marked", "rows--bar"}
@@ -67,7 +73,10 @@ class Rows(ScrollView):
     def __init__(self, *, id: str | None = None, classes: str | None = None, can_focus: bool = False) -> None:
         super().__init__(id=id, classes=classes)
         self.can_focus = can_focus
-        self._rows: list[Content] = []
+        self._rows: list[Line] = []
+        self._headings: dict[int, Line] = {}
+        self._lines: list[int] = []
+        self._places: list[int] = []
         self._marked: frozenset[int] = frozenset()
         self._cursor = -1
 
@@ -86,13 +95,28 @@ class Rows(ScrollView):
         """The rows as plain text."""
         return [row.plain for row in self._rows]
 
-    def set_rows(self, rows: Sequence[Content], *, cursor: int | None = None) -> None:
-        """Replace all rows; the cursor stays where it is as far as it can. Rows that look the same are not drawn."""
-        old, old_cursor = self._rows, self._cursor
+    @property
+    def headings(self) -> list[str]:
+        """The headings as plain text, from the top."""
+        return [self._headings[index].plain for index in sorted(self._headings)]
+
+    def set_rows(
+        self,
+        rows: Sequence[Line],
+        *,
+        cursor: int | None = None,
+        headings: Mapping[int, Line] | None = None,
+    ) -> None:
+        """Replace all rows; the cursor stays where it is as far as it can. Rows that look the same are not drawn.
+
+        `headings` stand above the rows with these indexes.
+        """
+        old, old_cursor, old_lines = self._rows, self._cursor, self._lines
         self._rows = list(rows)
         wanted = self._cursor if cursor is None else cursor
         self._cursor = min(max(wanted, 0), len(self._rows) - 1)
-        if len(old) == len(self._rows):
+        self._place(headings or {})
+        if old_lines == self._lines and not headings:
             changed = [
                 at for at, (was, now) in enumerate(zip(old, self._rows, strict=True)) if not _same(was, now)
             ]
@@ -101,9 +125,19 @@ class Rows(ScrollView):
             for index in changed:
                 self._refresh_row(index)
         else:
-            self.virtual_size = Size(0, len(self._rows))
+            self.virtual_size = Size(0, len(self._lines))
             self.refresh()
         self.call_after_refresh(self._show_cursor)
+
+    def _place(self, headings: Mapping[int, Line]) -> None:
+        """Give each row its line; the line of a heading holds -1 - the index of the row below it."""
+        self._headings = dict(headings)
+        self._lines, self._places = [], []
+        for index in range(len(self._rows)):
+            if index in self._headings:
+                self._lines.append(-1 - index)
+            self._places.append(len(self._lines))
+            self._lines.append(index)
 
     def mark(self, indexes: Sequence[int]) -> None:
         """Give these rows the background of things that belong together."""
@@ -122,6 +156,11 @@ class Rows(ScrollView):
         self._refresh_row(target)
         self._show_cursor()
         self.post_message(self.Moved(self, target))
+
+    def lead_with(self, index: int) -> None:
+        """Put the cursor on a row and the row to the top, once the list has its size."""
+        self.move_to(index)
+        self.call_after_refresh(self.scroll_to, y=self._places[index], animate=False, force=True)
 
     def move(self, step: int, *, wrap: bool = True) -> None:
         """Move the cursor; past an end it comes in at the other one."""
@@ -163,24 +202,28 @@ class Rows(ScrollView):
 
     def _show_cursor(self) -> None:
         if self._cursor >= 0:
-            self.scroll_to_region(Region(0, self._cursor, 1, 1), animate=False, force=True)
+            above = 1 if self._cursor in self._headings and self.size.height > 1 else 0
+            seen = Region(0, self._places[self._cursor] - above, 1, 1 + above)
+            self.scroll_to_region(seen, animate=False, force=True)
 
     def _refresh_row(self, index: int) -> None:
-        self.refresh(Region(0, index - self.scroll_offset.y, self.size.width, 1))
+        if 0 <= index < len(self._places):
+            self.refresh(Region(0, self._places[index] - self.scroll_offset.y, self.size.width, 1))
 
     def render_line(self, y: int) -> Strip:
         """Render one visible row."""
-        index = y + self.scroll_offset.y
+        line = y + self.scroll_offset.y
         style = self.visual_style
         width = self.scrollable_content_region.width
-        if not 0 <= index < len(self._rows):
+        if not 0 <= line < len(self._lines):
             return Strip.blank(width, style.rich_style)
+        index = self._lines[line]
         if index == self._cursor:
             style = self.get_visual_style("rows--cursor")
         elif index in self._marked:
             style = self.get_visual_style("rows--marked")
         room = max(1, width - 1)
-        row = self._rows[index].truncate(room, ellipsis=True)
+        row = (self._headings[-1 - index] if index < 0 else self._rows[index]).truncate(room, ellipsis=True)
         strip = Visual.to_strips(self, row, room, 1, style, pad=True)[0]
         return Strip([self._bar(index == self._cursor, style), *strip])
 
@@ -191,13 +234,14 @@ class Rows(ScrollView):
 
     def on_click(self, event: events.Click) -> None:
         """Mark and choose the row under the mouse."""
-        index = event.y + self.scroll_offset.y
-        if 0 <= index < len(self._rows):
+        line = event.y + self.scroll_offset.y
+        index = self._lines[line] if 0 <= line < len(self._lines) else -1
+        if index >= 0:
             event.stop()
             self.move_to(index)
             self.post_message(self.Chosen(self, index))
 
 
-def _same(one: Content, other: Content) -> bool:
+def _same(one: Line, other: Line) -> bool:
     """Tell whether two rows look alike; `==` compares the text alone."""
     return one.plain == other.plain and one.spans == other.spans

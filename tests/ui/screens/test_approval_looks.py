@@ -73,16 +73,44 @@ async def test_layout_wrap_full_and_group_change_only_the_view(workspace: Path) 
         await here.send("go")
         screen = await here.approval()
 
+        def rows_with(text: str) -> int:
+            return sum(text in line for line in here.picture().split("\n"))
+
+        old, new = "def main() -> int:", "def main(argv: list[str]) -> int:"
+        assert not any(old in line and new in line for line in here.picture().split("\n"))
         await here.press("t")
-        assert "│" in here.picture()
-        await here.press("w")
-        assert not screen.preview_pane.wraps
-        await here.press("right", "left", "w", "f")
-        await here.until(lambda: screen.preview_pane.size.height > 30)
-        await here.press("escape", "g", "g")
-        assert "Grouped by tool" in screen.note
+        await here.until(lambda: any(old in line and new in line for line in here.picture().split("\n")))
+        await here.press("t")
+        await here.until(lambda: not any(old in line and new in line for line in here.picture().split("\n")))
+
+        await here.press("f")
+        await here.until(lambda: rows_with("src/cli.py") == 0)
+        assert screen.preview_pane.size.height > 30
+        await here.press("escape")
+        await here.until(lambda: rows_with("src/cli.py") == 1)
+
+        await here.press("g", "g")
+        assert rows_with("Edit  ×3") == 1
         await here.press("g", "g", "g")
+        assert rows_with("Edit  ×3") == 0
         assert states(screen) == dict.fromkeys(["c1", "c2", "c3", "c4", "c5", "c6", "c7"], "open")
+
+
+async def test_lines_that_are_not_wrapped_run_out_to_the_right_and_can_be_followed(workspace: Path) -> None:
+    command = "echo " + " ".join(f"word{n:02}" for n in range(30))
+    async with stage(
+        workspace, backend=asking(workspace, bash_request("c1", command)), size=(80, 24)
+    ) as here:
+        await here.send("go")
+        await here.approval()
+
+        assert "word29" in here.picture()
+        await here.press("w")
+        assert "word29" not in here.picture()
+        await here.press(*["right"] * 30)
+        assert "word29" in here.picture()
+        await here.press("w")
+        assert "echo word00" in here.picture()
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 20), (20, 5), (10, 3), (1, 1)])

@@ -25,7 +25,7 @@ async def test_x25_the_head_says_state_name_title_and_time() -> None:
     assert rows[1] == ["✗", "Bash:", "run", "2", "1m", "15s", "▾"]
     assert rows[2] == ["│", "boom"]
     assert rows[3] == ["⊘", "Bash:", "run", "3", "(cancelled)", "▸"]
-    assert rows[4] == ["⊘", "Bash:", "run", "4", "(rejected)", "▸"]
+    assert rows[4] == ["⊘", "Bash:", "run", "4", "(denied)", "▸"]
     assert rows[5] == ["○", "Bash:", "run", "5", "▸"]
 
 

@@ -36,5 +36,5 @@ def neighbours(round_: Round) -> list[Content]:
     """List what rules settled when a single call has the screen for itself."""
     if len(round_.rows) != 1 or not round_.settled:
         return []
-    lines = [labels.call_row(row, name_width=0) for row in round_.settled]
+    lines = [labels.call_row(row, name_width=0).whole for row in round_.settled]
     return [Content(""), Content.styled("Beside it, by rule", "bold $muted"), *lines]

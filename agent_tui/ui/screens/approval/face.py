@@ -14,20 +14,27 @@ from textual.widgets import Static
 
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.screens.approval import labels
+from agent_tui.ui.screens.approval.fields import Writing
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
 from agent_tui.ui.screens.approval.hints import Hints
 from agent_tui.ui.screens.approval.hunks import HunkChoice
 from agent_tui.ui.screens.approval.pane import Pane
+from agent_tui.ui.screens.approval.preview import diff_of
 from agent_tui.ui.screens.approval.round import Round, Row
 from agent_tui.ui.screens.approval.sources import Look
 from agent_tui.ui.widgets.editor import Field
+from agent_tui.ui.widgets.elastic import Elastic
 from agent_tui.ui.widgets.rows import Rows
 
 PaneName = Literal["calls", "permissions", "preview"]
 
 TINY_HEIGHT = 12
+LOW_HEIGHT = 18
 _PLAIN_HEIGHT = 30
 _NARROW_WIDTH = 40
+_SHORT_WIDTH = 60
+_NOTE_LINES = 3  # app.tcss has it too
+_LOW_CHROME = 4  # the frame's border, the title's margin, the line over the preview
 _NAME_CELLS = 6
 _LAST = ("submit", "escape")
 _VITAL = ("allow", "deny", *_LAST)
@@ -53,11 +60,12 @@ class Face(Vertical):
         self.keys = keys
         self.note_text = ""
         self._choices = 0
-        self._known_rows: dict[Row, tuple[tuple[object, ...], Content]] = {}
+        self._known_rows: dict[Row, tuple[tuple[object, ...], Elastic]] = {}
         self.title_line = Static("", classes="title", markup=False)
         self.calls = Rows(classes="calls")
         self.pane = Pane(classes="preview")
         self.permissions = Rows(classes="permissions")
+        self._body = Horizontal(classes="body")
         self._note = Static("", classes="note", markup=False)
         self.field = Field(keys, ("field", "edit"))
         self.hints = Hints()
@@ -66,7 +74,7 @@ class Face(Vertical):
         """Lay out title, list and preview, permissions, note, field and keys."""
         self.field.display = False
         yield self.title_line
-        with Horizontal(classes="body"):
+        with self._body:
             yield self.calls
             yield self.pane
         yield self.permissions
@@ -76,7 +84,7 @@ class Face(Vertical):
 
     def draw(self, round_: Round, shown: Shown, *, cursor: int | None = None) -> None:
         """Show everything but the preview."""
-        self._draw_calls(shown, cursor)
+        self._draw_calls(round_, shown, cursor)
         self._choices = 0
         if shown.hunks is not None:
             rows = shown.hunks.rows()
@@ -90,19 +98,19 @@ class Face(Vertical):
         self.draw_marks(shown)
         self.draw_hints(round_, shown)
 
-    def _draw_calls(self, shown: Shown, cursor: int | None) -> None:
+    def _draw_calls(self, round_: Round, shown: Shown, cursor: int | None) -> None:
+        headings = labels.headings(shown.order, shown.grouping, round_.grouper.project)
         widest = max((len(labels.call_name(row)) for row in shown.order), default=4)
         name_width = min(widest, _NAME_CELLS) if self.app.size.width >= _NARROW_WIDTH else 0  # pyright: ignore[reportUnknownMemberType] - Textual leaves its type open
-        rows = [self._call_row(row, name_width, shown.grouping) for row in shown.order]
-        self.calls.set_rows(rows, cursor=cursor)
+        rows = [self._call_row(row, name_width) for row in shown.order]
+        self.calls.set_rows(rows, cursor=cursor, headings=headings)
 
-    def _call_row(self, row: Row, name_width: int, grouping: str) -> Content:
+    def _call_row(self, row: Row, name_width: int) -> Elastic:
         """Draw one call, or give what was drawn when nothing of it changed: 60 rows cost 5 ms of each key."""
-        looks = (*row.look, name_width, grouping)
+        looks = (*row.look, name_width)
         known = self._known_rows.get(row)
         if known is None or known[0] != looks:
-            group = labels.group_key(row, grouping)
-            known = self._known_rows[row] = (looks, labels.call_row(row, name_width=name_width, group=group))
+            known = self._known_rows[row] = (looks, labels.call_row(row, name_width=name_width))
         return known[1]
 
     def _draw_title(self, round_: Round) -> None:
@@ -170,11 +178,16 @@ class Face(Vertical):
             *([] if decided or single else [("submit", "Submit")]),
             *([("hunks", "Hunks")] if row is not None and row.hunk_count > 1 else []),
             ("comment", "Comment"),
-            ("edit", "Edit"),
             *([] if single else [("allow_all", "Allow all"), ("deny_all", "Deny all")]),
             ("why", "Why"),
-            ("never", "Never"),
+            ("edit", "Edit"),
+            *([] if single else [("next_pane", "Permissions")]),
             ("full", "Full"),
+            ("never", "Never"),
+            *([] if single else [("allow_all_session", "All for session"), ("group", "Group")]),
+            *([] if single else [("toggle", "Switch")]),
+            *([("layout", "Columns"), ("wrap", "Wrap")] if row is not None and diff_of(row) else []),
+            *([] if single else [("copy", "Copy")]),
             ("escape", "Later"),
         ]
 
@@ -191,8 +204,15 @@ class Face(Vertical):
         self._note.update(Content(text))
         self._note.display = bool(text)
 
+    def caption(self, writing: Writing, text: str) -> None:
+        """Say what the field is for, in few words where there is little room."""
+        size = self.screen.size
+        is_small = size.height < TINY_HEIGHT or size.width < _SHORT_WIDTH
+        self.say((writing.short_caption if is_small else writing.caption)(text, self.keys))
+
     def fit(self, size: Size, *, single: bool, whole: bool) -> None:
         """Choose the height: half the screen for one call, most of it for a round, all of a small one."""
+        self._fit_field(size)
         if single and not whole and size.height >= TINY_HEIGHT:
             half = size.height // 2 - 6
             most = half if size.height >= _PLAIN_HEIGHT else size.height - self._chrome
@@ -201,6 +221,16 @@ class Face(Vertical):
             self.styles.height = (
                 size.height if whole or size.height < _PLAIN_HEIGHT else int(size.height * 0.7)
             )
+
+    def _fit_field(self, size: Size) -> None:
+        """Keep what is written on a low screen, with what it is for."""
+        is_low = self.field.display and size.height < LOW_HEIGHT
+        room = size.height if size.height < TINY_HEIGHT else size.height - _LOW_CHROME
+        self.title_line.display = self._body.display = not is_low or room > _NOTE_LINES + 2
+        self._note.styles.max_height = min(_NOTE_LINES, room - 1) if is_low else None
+        self.field.styles.max_height = (
+            max(1, room - _NOTE_LINES - self.title_line.display) if is_low else None
+        )
 
     @property
     def _chrome(self) -> int:

@@ -35,6 +35,10 @@ class Comment:
         ends = keys.legend(("field", "accept", "keeps it"), ("field", "cancel", "leaves"))
         return f"Say to the model, with your decision · {ends}"
 
+    def short_caption(self, _text: str, _keys: Keymap) -> str:
+        """Say it where there is hardly any room."""
+        return "Say to the model"
+
 
 @dataclass
 class CallEdit:
@@ -66,6 +70,12 @@ class CallEdit:
         bad = "" if self.is_command or self.parse(text) is not None else " · not a JSON object yet"
         ends = keys.legend(("field", "accept", "allows it so"), ("field", "cancel", "leaves"))
         return f"{what}, it is checked again · {ends}{bad}"
+
+    def short_caption(self, text: str, _keys: Keymap) -> str:
+        """Say it where there is hardly any room."""
+        if self.is_command:
+            return "Edit the command"
+        return "Edit the JSON" if self.parse(text) is not None else "Not JSON yet"
 
     def parse(self, text: str) -> JsonObject | None:
         """Give the new arguments, or None when they are not an object."""
@@ -134,7 +144,7 @@ class Lasting:
         verb = "Always allow" if self.decision is Decision.ALLOW else "Always deny"
         many = f" ({len(self.chosen) + 1} of {len(self.targets)})" if len(self.targets) > 1 else ""
         hit, total = self.covered(text.strip())
-        scope = SCOPE_WORDS[self.scope]
+        scope = f"{SCOPE_WORDS[self.scope]}{self._place}"
         others = ("field", "scope", "changes the scope"), ("field", "cancel", "leaves")
         if self.confirming:
             ends = keys.legend(("field", "accept", "again stores it"), *others)
@@ -144,6 +154,22 @@ class Lasting:
         )
         covers = f"covers {hit} of {total}{wider}"
         return f"{verb}{many} for {scope} · {covers} · {keys.legend(('field', 'accept', 'goes on'), *others)}"
+
+    @property
+    def _place(self) -> str:
+        """The file that will be written, ", in ~/FILE"; "" when the answer ends with the session."""
+        kept_in = self.round_.grouper.kept_in
+        return f", in {kept_in}" if kept_in and self.scope is not Scope.SESSION else ""
+
+    def short_caption(self, text: str, keys: Keymap) -> str:
+        """Say it where there is hardly any room."""
+        verb = "Always allow" if self.decision is Decision.ALLOW else "Always deny"
+        if self.confirming:
+            ends = keys.legend(("field", "accept", "again stores it"))
+            return f"{SCOPE_WORDS[self.scope].capitalize()}{self._place}: {ends}"
+        hit, total = self.covered(text.strip())
+        wider = " WIDER" if self.round_.grouper.is_wider(text.strip(), self.text) else ""
+        return f"{verb}, {SCOPE_WORDS[self.scope]}: {hit} of {total}{wider}"
 
     def accept(self, pattern: str) -> bool:
         """Take the pattern of the present target; tell whether all are chosen."""

@@ -42,10 +42,19 @@ def highest(permissions: Sequence[Permission]) -> Risk:
 
 @dataclass(frozen=True)
 class Grouper:
-    """Reads patterns as the rules of `project` would; `home` is the user's folder."""
+    """Reads patterns as the rules of `project` would; `home` is the user's folder, lasting answers go to `grants_file`."""
 
     project: Path
     home: Path
+    grants_file: Path | None = None
+
+    @property
+    def kept_in(self) -> str:
+        """The file of lasting answers as a person reads it, "" when it is not known."""
+        if self.grants_file is None:
+            return ""
+        inside = self.grants_file.is_relative_to(self.home)
+        return f"~/{self.grants_file.relative_to(self.home)}" if inside else str(self.grants_file)
 
     def groups(self, requests: Sequence[PermissionRequest]) -> list[PermissionGroup]:
         """Give one group per (kind, pattern), in the order they are first needed."""

@@ -11,7 +11,6 @@ from textual.widget import Widget
 
 from agent_tui.ui.look import spans
 
-_NARROW_CELLS = 100
 _LOW_ROWS = 16
 
 
@@ -20,9 +19,10 @@ Hint = tuple[str, str, str]
 
 
 class Hints(Widget):
-    """Keys with a word each, as many as fit; a narrow screen has two lines for them.
+    """Keys with a word each, as many as fit; where one line is too short there are two.
 
-    The vital ones are there at any width, at last without their words; of the others the first ones matter most.
+    The vital ones are there at any width; they lose their words only where they fill all the room. Of the others the
+    first ones matter most.
     """
 
     DEFAULT_CSS = """
@@ -58,9 +58,7 @@ class Hints(Widget):
         """How many lines are wanted on a screen of this size."""
         # the app's: a closed screen, whose parts have no screen any more, may still be told of a new size
         size = self.app.size  # pyright: ignore[reportUnknownMemberType] - Textual leaves its type open
-        return (
-            2 if size.width - 4 < min(_cells(self._hints), _NARROW_CELLS) and size.height >= _LOW_ROWS else 1
-        )
+        return 2 if size.width - 4 < _cells(self._hints) and size.height >= _LOW_ROWS else 1
 
     def _placed(self) -> list[tuple[int, int, int, Hint]]:
         """Give (line, first cell, cell after the last, hint) of all that are shown."""
@@ -114,7 +112,7 @@ def _place(hints: Sequence[Hint], width: int) -> list[tuple[int, int, int, Hint]
 
 
 def _fitting(hints: Sequence[Hint], vital: Collection[str], width: int, height: int) -> list[Hint]:
-    """Give what fits: the word of the last goes first, then other hints from the end, then words of vital ones."""
+    """Give what fits: hints that are not vital go from the end, whole; then the words of vital ones."""
     kept = list(hints)
 
     def fits() -> bool:
@@ -124,22 +122,13 @@ def _fitting(hints: Sequence[Hint], vital: Collection[str], width: int, height: 
         key, _, action = kept[index]
         kept[index] = (key, word, action)
 
-    if fits():
-        return kept
-    if kept[-1][2] in vital:
-        change(-1, "")
     for index in reversed([at for at, hint in enumerate(kept) if hint[2] not in vital]):
         if fits():
             break
         del kept[index]
-    words = {action: word for _, word, action in hints}
     for index in reversed(range(len(kept))):
         if not fits():
             change(index, "")
-    if kept and not kept[-1][1]:
-        change(-1, words[kept[-1][2]])
-        if not fits():
-            change(-1, "")
     while not fits():
         kept.pop()
     return kept

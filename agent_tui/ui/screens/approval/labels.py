@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from textual.content import Content
 
@@ -10,14 +11,21 @@ from agent_tui.protocol.permissions import Decision, PermissionKind, Risk, Scope
 from agent_tui.ui.look import spans
 from agent_tui.ui.render.safe import clean_line, vis
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
-from agent_tui.ui.screens.approval.preview import command_of, rule_place
+from agent_tui.ui.screens.approval.preview import RISK_MARKS, command_of, rule_place, target_words
 from agent_tui.ui.screens.approval.round import Round, Row
+from agent_tui.ui.widgets.elastic import Elastic, Part
 
 SCOPE_WORDS = {
     Scope.ONCE: "once",
     Scope.SESSION: "this session",
     Scope.PROJECT: "this project",
     Scope.USER: "every project",
+}
+_SHORT_SCOPES = {
+    Scope.ONCE: "once",
+    Scope.SESSION: "session",
+    Scope.PROJECT: "project",
+    Scope.USER: "everywhere",
 }
 _MARKS = {
     "open": ("○", "$muted"),
@@ -43,41 +51,60 @@ def _compact(arguments_json: str) -> str:
     return " ".join(arguments_json.split()) if arguments_json != "{}" else ""
 
 
-def call_row(row: Row, *, name_width: int, group: str = "") -> Content:
-    """Draw one call: state, tool, target, then what is special about it."""
+def call_row(row: Row, *, name_width: int) -> Elastic:
+    """Draw one call: state, tool, target, then what is special about it, which outlasts the target."""
     mark, style = _MARKS[row.state]
-    parts: list[tuple[str, str] | str] = [
-        (f"{mark} ", style),
-        (call_name(row).ljust(name_width), "bold"),
-        "  ",
+    name = call_name(row).ljust(name_width)
+    quiet = row.is_settled
+    parts = [
+        Part(Content.styled(f"{mark} ", "$faint" if quiet else style)),
+        Part(Content.styled(name, "$faint" if quiet else "bold"), gives=((3, 8),), middle=True),
+        Part(Content("  ") if quiet else Content("  ") + _risk(row.risk, "", " ")),
+        Part(Content.styled(one_line(row), "$faint" if quiet else ""), gives=((2, 8), (5, 3)), middle=True),
     ]
-    if row.is_settled:
-        parts = [(f"{mark} {call_name(row).ljust(name_width)}  {one_line(row)}", "$faint")]
-    else:
-        parts += [("HIGH ", "bold $error") if row.risk is Risk.HIGH else "", one_line(row)]
     if row.request.origin:
-        parts.append((f"  ↳ {clean_line(row.request.origin)}", "$accent"))
-    if row.is_decided:
-        parts.append((f"  {_decided(row)}", "$muted"))
+        parts.append(
+            Part(Content.styled(f" ↳ {clean_line(row.request.origin)}", "$accent"), gives=((4, 8), (6, 5)))
+        )
     if row.feedback:
-        parts.append(("  “…”", "$accent"))
-    if group:
-        parts.append((f"  {group}", "$muted"))
-    return spans(*parts)
+        parts.append(Part(Content.styled(" “…”", "$accent")))
+    if rule := _rule(row):
+        parts.append(Part(Content.styled(f"  {rule}", "$muted"), gives=((1, 9),)))
+    elif row.is_decided:
+        parts.append(Part(Content.styled(f"  {_decided(row)}", "$muted")))
+    return Elastic(parts)
 
 
-def _decided(row: Row) -> str:
+def _risk(risk: Risk, before: str, after: str) -> Content:
+    """Give the mark of a risk between two texts; nothing for a low one."""
+    mark, style = RISK_MARKS[risk]
+    return Content.styled(f"{before}{mark}{after}", style) if mark else Content("")
+
+
+def _rule(row: Row) -> str:
+    """Say by what rule a row was answered, "" when a person did."""
     if row.is_settled:
         return settled_words(row)
     rules = [one.rule.text for one in row.decisions.values() if one.rule is not None]
-    if rules:
-        return f"by {vis(rules[0])}"
-    words = [SCOPE_WORDS[row.scope]] if row.state == "allowed" or row.scope is not Scope.ONCE else []
+    return f"by {vis(rules[0])}" if rules and row.is_decided else ""
+
+
+def _decided(row: Row) -> str:
+    words = [_decided_words([Decision.DENY if row.state == "denied" else Decision.ALLOW], row.scope)]
     if row.edited is not None:
         words.append("edited")
     if row.hunks is not None:
         words.append(f"{len(row.hunks)} of {row.hunk_count} hunks")
     return ", ".join(words)
+
+
+def _decided_words(decisions: Collection[Decision], scope: Scope) -> str:
+    """Say what was decided and for how long: "once", "denied", "denied, project"."""
+    if len(set(decisions)) > 1:
+        return "in part"
+    if Decision.DENY not in decisions:
+        return _SHORT_SCOPES[scope]
+    return "denied" if scope is Scope.ONCE else f"denied, {_SHORT_SCOPES[scope]}"
 
 
 def settled_words(row: Row) -> str:
@@ -89,19 +116,20 @@ def settled_words(row: Row) -> str:
     return f"{verb}: {rule_place(by.rule)}".replace("\n", " ")
 
 
-def group_row(group: PermissionGroup, round_: Round, total: int) -> Content:
+def group_row(group: PermissionGroup, round_: Round, total: int) -> Elastic:
     """Draw one joined permission: state, pattern, how many calls need it."""
     made = _group_decisions(group, round_)
     mark, style = _group_mark(group, made)
     count = len(group.calls)
     many = f"  ×{count}" if total > 1 or count > 1 else ""
-    risk = ("  HIGH", "bold $error") if group.risk is Risk.HIGH else ("", "")
-    return spans(
-        (f"{mark} ", style),
-        group_label(group),
-        (many, "$accent"),
-        risk,
-        (_group_scope(made), "$muted"),
+    return Elastic(
+        [
+            Part(Content.styled(f"{mark} ", style)),
+            Part(Content(group_label(group)), gives=((1, 8),), middle=True),
+            Part(
+                spans((many, "$accent"), _risk(group.risk, "  ", ""), (_group_scope(group, made), "$muted"))
+            ),
+        ]
     )
 
 
@@ -110,7 +138,7 @@ def group_label(group: PermissionGroup) -> str:
     if group.pattern:
         return vis(group.pattern).replace("\n", " ")
     kind = "outside" if group.kind is PermissionKind.WRITE and group.risk is Risk.HIGH else group.kind.value
-    return f"{kind}: {vis(group.target)}".replace("\n", " ")
+    return f"{kind}: {vis(target_words(group.kind, group.target))}".replace("\n", " ")
 
 
 def _group_decisions(group: PermissionGroup, round_: Round) -> list[tuple[Decision, Scope]]:
@@ -132,10 +160,13 @@ def _group_mark(group: PermissionGroup, made: Sequence[tuple[Decision, Scope]]) 
     return _MARKS["denied"] if decisions == {Decision.DENY} else _MARKS["partial"]
 
 
-def _group_scope(made: Sequence[tuple[Decision, Scope]]) -> str:
+def _group_scope(group: PermissionGroup, made: Sequence[tuple[Decision, Scope]]) -> str:
     if not made:
         return ""
-    return f"  {SCOPE_WORDS[max((scope for _, scope in made), key=list(Scope).index)]}"
+    if len(made) < len(group.members):
+        return "  in part"
+    scope = max((scope for _, scope in made), key=list(Scope).index)
+    return f"  {_decided_words([decision for decision, _ in made], scope)}"
 
 
 def headline(round_: Round, width: int) -> Content:
@@ -167,10 +198,9 @@ def single_headline(row: Row, width: int, *, beside: int = 0) -> Content:
             "bold $accent" if row.state == "open" else style,
         ),
         (call_name(row), "bold"),
-        "  ",
-        "" if command_of(row.request) is not None else one_line(row),
+        "" if command_of(row.request) is not None else f"  {one_line(row)}",
     )
-    risk = Content.styled("  HIGH", "bold $error") if row.risk is Risk.HIGH else Content("")
+    risk = _risk(row.risk, "  ", "")
     origin = (
         Content.styled(f"  ↳ {clean_line(row.request.origin)}", "$accent")
         if row.request.origin
@@ -182,13 +212,36 @@ def single_headline(row: Row, width: int, *, beside: int = 0) -> Content:
     return head.truncate(room, ellipsis=True) + tail
 
 
-def group_key(row: Row, mode: str) -> str:
+def headings(rows: Sequence[Row], mode: str, project: Path) -> dict[int, Elastic]:
+    """Give what stands above the first row of each group, by its index; nothing when rows are not grouped."""
+    keys = [_group_key(row, mode) for row in rows] if mode else []
+    return {
+        keys.index(key): Elastic(
+            [
+                Part(
+                    Content.styled(_short(vis(key).replace("\n", " "), project), "bold $muted"),
+                    gives=((1, 8),),
+                    middle=True,
+                ),
+                Part(Content.styled(f"  ×{keys.count(key)}", "$muted")),
+            ]
+        )
+        for key in dict.fromkeys(keys)
+    }
+
+
+def _short(path: str, project: Path) -> str:
+    return path.removeprefix(f"{project}/")
+
+
+def _group_key(row: Row, mode: str) -> str:
     """Give the name of the group a row belongs to when rows are grouped by `mode`."""
     match mode:
         case _ if mode and row.is_settled:
             return "settled by rule"
         case "permission":
-            return ", ".join(dict.fromkeys(p.pattern or p.kind.value for p in row.request.permissions))
+            names = [p.pattern or f"{p.kind.value}, once only" for p in row.request.permissions]
+            return " · ".join(dict.fromkeys(names)) or "no permission"
         case "tool":
             return call_name(row)
         case "file":
@@ -208,5 +261,5 @@ def ordered(rows: Sequence[Row], mode: str) -> list[Row]:
     """Put rows of one group together, groups in the order of their first row."""
     if not mode:
         return list(rows)
-    first = {key: index for index, key in reversed(list(enumerate(group_key(row, mode) for row in rows)))}
-    return sorted(rows, key=lambda row: first[group_key(row, mode)])
+    first = {key: index for index, key in reversed(list(enumerate(_group_key(row, mode) for row in rows)))}
+    return sorted(rows, key=lambda row: first[_group_key(row, mode)])

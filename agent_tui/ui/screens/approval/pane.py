@@ -16,6 +16,8 @@ from textual.style import Style
 from textual.visual import Visual
 from textual.widget import Widget
 
+from agent_tui.ui.render.rows import index_at
+
 _CONTEXT_ROWS = 2
 
 
@@ -37,7 +39,7 @@ class Source(Protocol):
 
 
 class TextSource:
-    """Paragraphs; wrapped by cells, never cut."""
+    """Paragraphs; wrapped after blanks, within a word only where it is longer than a row, and never cut."""
 
     def __init__(self, lines: Sequence[Content]) -> None:
         self._lines = list(lines)
@@ -53,11 +55,7 @@ class TextSource:
         """Fit the lines to `width` cells."""
         self._width = width
         if wrap:
-            self._rows = [
-                row
-                for line in self._lines
-                for row in (line.fold(width) if line.cell_length > width else [line])
-            ]
+            self._rows = [row for line in self._lines for row in wrapped(line, width)]
         else:
             self._rows = self._lines
         return len(self._rows)
@@ -68,6 +66,31 @@ class TextSource:
         width = max(self._width, row.cell_length)
         strips = Visual.to_strips(widget, row, width, 1, style, pad=True)
         return strips[0] if strips else Strip.blank(width, style.rich_style)
+
+
+def wrapped(line: Content, width: int) -> list[Content]:
+    """Break a line into rows of at most `width` cells that together are the line, blanks and all.
+
+    A row that goes on after a blank ends with that blank on screen, so a word that was broken, which fills its row,
+    looks like no two words.
+    """
+    if line.cell_length <= width:
+        return [line]
+    text, breaks, start = line.plain, list[int](), 0
+    while (end := _row_end(text, start, max(width, 2))) < len(text):
+        breaks.append(end)
+        start = end
+    return line.divide(breaks)
+
+
+def _row_end(text: str, start: int, width: int) -> int:
+    """Give where the row that begins at `start` ends."""
+    end = start + max(1, index_at(text[start : start + 4 * width], width))
+    if end >= len(text):
+        return end
+    blank = text.rfind(" ", start, end)
+    is_word_before = bool(text[start : blank + 1].strip())
+    return blank + 1 if blank >= start and is_word_before else end
 
 
 class Pane(ScrollView):

@@ -24,6 +24,9 @@ from agent_tui.ui.render.safe import clean, foreign_characters, vis
 from agent_tui.ui.screens.approval.filed import file_lines
 from agent_tui.ui.screens.approval.round import Row
 
+RISK_MARKS = {Risk.LOW: ("", ""), Risk.MEDIUM: ("!", "$warning"), Risk.HIGH: ("HIGH", "bold $error")}
+"""How a risk is marked, and the style of the mark; a low one has none."""
+
 _LONG_LINES = 8
 _LONG_CHARS = 600
 _PART = {
@@ -211,10 +214,10 @@ def rule_place(rule: RuleRef | None) -> str:
 def _need(row: Row, permission: Permission) -> Iterator[Content]:
     decided = row.decisions.get(permission.id)
     mark = "○" if decided is None else "✓" if decided.decision is Decision.ALLOW else "✗"
-    risk = "HIGH " if permission.risk is Risk.HIGH else ""
+    risk, style = RISK_MARKS[permission.risk]
     yield spans(
         (f"{mark} ", "$accent"),
-        (risk, "bold $error"),
+        (f"{risk} " if risk else "", style),
         (f"{permission.kind.value} ", "$muted"),
         _target(row, permission),
     )
@@ -225,8 +228,18 @@ def _need(row: Row, permission: Permission) -> Iterator[Content]:
 def _target(row: Row, permission: Permission) -> str:
     if permission.kind is PermissionKind.EXECUTE and permission.target == command_of(row.request):
         return "this command"
-    lines = vis(permission.target).split("\n")
+    lines = vis(target_words(permission.kind, permission.target)).split("\n")
     return lines[0] if len(lines) == 1 else f"{lines[0]} … ({len(lines)} lines)"
+
+
+def target_words(kind: PermissionKind, target: str) -> str:
+    """Name what a permission reaches. No proxy can filter `raw:` hosts or `*`, so both open the whole network."""
+    if kind is not PermissionKind.NETWORK:
+        return target
+    host = target.removeprefix("raw:")
+    if host == "*":
+        return "any host"
+    return f"any host ({host} is meant)" if host != target else target
 
 
 def _head(text: str) -> Content:

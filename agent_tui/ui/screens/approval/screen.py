@@ -15,7 +15,7 @@ from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.diff import SIDE_BY_SIDE_CELLS
 from agent_tui.ui.screens.approval import labels, preview
-from agent_tui.ui.screens.approval.face import TINY_HEIGHT, Face, PaneName, Shown
+from agent_tui.ui.screens.approval.face import LOW_HEIGHT, TINY_HEIGHT, Face, PaneName, Shown
 from agent_tui.ui.screens.approval.fields import CallEdit, Comment, Lasting, Writing
 from agent_tui.ui.screens.approval.gate import Gate
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
@@ -31,7 +31,6 @@ from agent_tui.ui.widgets.rows import Rows
 
 _GROUPINGS = ("", "permission", "tool", "file", "agent")
 _STACK_WIDTH = 80
-_LOW_HEIGHT = 18
 
 
 class ApprovalControl(Protocol):
@@ -164,9 +163,9 @@ class ApprovalScreen(Dialog[None]):
         size, single = self.program.size, self._is_single
         self.set_class(size.width < _STACK_WIDTH, "-stacked")
         self.set_class(size.height < TINY_HEIGHT, "-tiny")
-        self.set_class(size.height < _LOW_HEIGHT, "-low")
+        self.set_class(size.height < LOW_HEIGHT, "-low")
         self.set_class(single, "-single")
-        self.set_class(self._full, "-full")
+        self.set_class(self._full or (self._why and size.height < LOW_HEIGHT), "-full")
         self._face.fit(size, single=single, whole=self._full)
 
     # Keys

@@ -26,7 +26,7 @@ class Writer:
         self._face.field.put(writing.text)
         self._face.show_field(True)
         self._face.screen.set_focus(self._face.field)
-        self._face.say(writing.caption(writing.text, self._face.keys))
+        self._face.caption(writing, writing.text)
 
     def changed(self) -> None:
         """Keep the caption true."""
@@ -34,7 +34,7 @@ class Writer:
             return
         if isinstance(self._writing, Lasting):
             self._writing.confirming = False
-        self._face.say(self._writing.caption(self._face.field.text, self._face.keys))
+        self._face.caption(self._writing, self._face.field.text)
 
     def act(self, action: str) -> Outcome | None:
         """Do a key of the field; give what came of it once the field is closed, else None."""
@@ -44,7 +44,7 @@ class Writer:
                 return self._close("left")
             case "scope" if isinstance(writing, Lasting):
                 writing.next_scope()
-                self._face.say(writing.caption(text, self._face.keys))
+                self._face.caption(writing, text)
             case "accept" if isinstance(writing, Comment):
                 writing.row.feedback = text.strip()
                 return self._close("noted")
@@ -65,7 +65,7 @@ class Writer:
     def _accept_edit(self, writing: CallEdit, text: str) -> Outcome | None:
         arguments = writing.parse(text)
         if arguments is None:
-            self._face.say(writing.caption(text, self._face.keys))
+            self._face.caption(writing, text)
             return None
         writing.row.edited = arguments
         writing.row.hunks = None
@@ -78,7 +78,7 @@ class Writer:
             return None
         if not writing.confirming:
             writing.confirming = True
-            self._face.say(writing.caption(pattern, self._face.keys))
+            self._face.caption(writing, pattern)
             return None
         if not writing.accept(pattern):
             self.begin(writing)
