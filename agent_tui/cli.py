@@ -6,11 +6,11 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from agent_tui.run.in_browser import in_browser
 from agent_tui.run.options import EVERYTHING, PICK, RunOptions
-from agent_tui.run.standard_streams import refusal
+from agent_tui.run.standard_streams import reader_left, refusal
 from agent_tui.ui.instant import NO_SCREEN
 from agent_tui.ui.opening import asks_for_lines
 
@@ -24,6 +24,8 @@ COMPLETE_VARIABLE = "_AGENT_TUI_COMPLETE"
 USAGE_ERROR = 2
 FAILED = 1
 INTERRUPTED = 130
+UNREAD = 141
+"""Standard output has no reader any more, as behind `| head`: what a shell says of a program that SIGPIPE ended."""
 
 
 def main(argv: Sequence[str] | None = None, *, drawn: "InstantPrompt | None" = None) -> int:
@@ -74,7 +76,14 @@ def guarded(run: Callable[[], int]) -> int:
         return _say(str(error), FAILED)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit:  # the help of the commands that read their own arguments
+        if (unwritten := refusal(sys.stdout)) is not None:
+            return _refused_output(unwritten)
+        raise
     except Exception as error:
+        if _is_broken_pipe(error) and reader_left(sys.stdout):
+            refusal(sys.stdout)
+            return UNREAD
         if isinstance(error, OSError) and (unwritten := refusal(sys.stdout)) is not None:
             return _refused_output(unwritten)
         # a fault of ours: one sentence for the person, the traceback for the log
@@ -83,9 +92,16 @@ def guarded(run: Callable[[], int]) -> int:
         refusal(sys.stderr)
 
 
+def _is_broken_pipe(error: Exception) -> bool:
+    if isinstance(error, ExceptionGroup):
+        group = cast("ExceptionGroup[Exception]", error)
+        return all(map(_is_broken_pipe, group.exceptions))
+    return isinstance(error, BrokenPipeError)
+
+
 def _refused_output(error: OSError) -> int:
-    if isinstance(error, BrokenPipeError):  # its reader had enough
-        return FAILED
+    if isinstance(error, BrokenPipeError):
+        return UNREAD
     way_out = "send it elsewhere, or free some space" if error.errno == errno.ENOSPC else "send it elsewhere"
     return _say(f"standard output cannot be written: {error.strerror}; {way_out}", FAILED)
 
@@ -158,6 +174,10 @@ def _dispatch(arguments: list[str], drawn: "InstantPrompt | None" = None) -> int
         return _say(_refusal(error), USAGE_ERROR)
     except click.Abort:
         return INTERRUPTED
+    except SystemExit:  # how click ends when nobody reads
+        if reader_left(sys.stdout):
+            return UNREAD
+        raise
 
 
 def _subcommands() -> "Mapping[str, Command]":

@@ -152,7 +152,7 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
     import asyncio  # 45 ms of CPU that `permissions check` does without
     import sys
 
-    from agent_tui.headless.output import Output, OutputFormat
+    from agent_tui.headless.output import Output, OutputFormat, check_answer_file
     from agent_tui.headless.print_mode import run_print
     from agent_tui.protocol.errors import AgentTuiError, UsageError
     from agent_tui.run.log_file import logging_to
@@ -161,6 +161,8 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
     streams = options.input_format == "stream-json"
     if not prompt and not options.resume and not options.continue_last and not streams:
         raise UsageError("no prompt: give it as an argument or on standard input")
+    if options.output_last_message is not None:
+        check_answer_file(options.output_last_message)
     kinds: Mapping[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
     output = Output(
         kinds[options.output_format],

@@ -1,6 +1,8 @@
 """Writes a headless run to standard output and standard error in one of three formats."""
 
+import errno
 import json
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -204,6 +206,17 @@ class Output:
         """Write one object as a line of its own."""
         self._out.write(json.dumps(data, ensure_ascii=False) + "\n")
         self._out.flush()
+
+
+def check_answer_file(path: Path) -> None:
+    """Refuse a file that the answer cannot be written to, before anything is asked. Raises UsageError."""
+    code = 0
+    if not path.parent.is_dir():
+        code = errno.ENOTDIR if path.parent.exists() else errno.ENOENT
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        code = errno.EACCES
+    if code:
+        raise UsageError(f"--output-last-message: cannot write {str(path)!r}: {os.strerror(code)}")
 
 
 def final_text(result: TurnResult) -> str:

@@ -102,6 +102,8 @@ def main(arguments: Sequence[str], *, setup: Callable[[Path], Setup]) -> int:
     run: Callable[[Setup, argparse.Namespace, Path], int] = options.run
     try:
         return run(setup(cwd), options, cwd)
+    except BrokenPipeError:  # the reader of the output had enough
+        raise
     except (OSError, ValueError) as error:
         return _refuse(str(error))
 

@@ -1,11 +1,13 @@
 """Reads what flags name: prompt files, an answer schema, rules and names of tools."""
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from agent_tui.extensions.mcp.config import read_source
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, canonical_tool, parse_rule
 from agent_tui.permissions.known_tools import no_tool
 from agent_tui.protocol.data import JsonObject
@@ -32,6 +34,8 @@ class Inputs:
 
 def read_inputs(options: RunOptions, workspace: Path) -> Inputs:
     """Read the files and words of the flags; paths are relative to the current directory. Raises UsageError."""
+    for given in options.mcp_config:
+        _check_servers(given)
     allowed, denied = split_words(options.allowed_tools), split_words(options.disallowed_tools)
     return Inputs(
         schema=read_schema(options.json_schema) if options.json_schema else None,
@@ -46,6 +50,21 @@ def read_inputs(options: RunOptions, workspace: Path) -> Inputs:
         tools=None if options.tools is None else tuple(split_words([options.tools])),
         hidden=tuple(canonical_tool(word) for word in denied if "(" not in word),
     )
+
+
+def _check_servers(given: str) -> None:
+    """Read what --mcp-config names. A server in it that cannot be used costs only itself. Raises UsageError."""
+    if given.lstrip().startswith("[") and not Path(given).exists():
+        raise UsageError(
+            '--mcp-config must be an object, such as {"mcpServers": {"NAME": {"command": "..."}}}'
+        )
+    try:
+        read_source(given, origin="flag", environ=os.environ)
+    except ValueError as error:
+        what = "" if given.lstrip().startswith("{") else f" {given!r}:"
+        raise UsageError(
+            f"--mcp-config:{what} {error}; give a file or a JSON text with mcpServers"
+        ) from error
 
 
 def read_schema(given: str) -> JsonObject:

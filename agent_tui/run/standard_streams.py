@@ -1,6 +1,7 @@
 """The three standard streams as a program can rely on them: open, and able to take every character."""
 
 import os
+import select
 import sys
 from io import TextIOWrapper
 from typing import Literal, TextIO
@@ -44,3 +45,13 @@ def refusal(stream: TextIO) -> OSError | None:
         os.close(nothing)
         return error
     return None
+
+
+def reader_left(stream: TextIO) -> bool:
+    """Tell whether `stream` is a pipe that nobody reads any more, whatever it holds back."""
+    try:
+        watched = select.poll()
+        watched.register(stream.fileno(), 0)
+        return any(state & (select.POLLERR | select.POLLHUP) for _, state in watched.poll(0))
+    except (OSError, ValueError):  # no descriptor: a test's, or closed
+        return False

@@ -65,14 +65,52 @@ def test_output_that_takes_nothing_is_one_sentence(tmp_path: Path, arguments: li
     assert done.returncode == 1
 
 
-def test_reader_that_left_is_told_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        ["--help"],
+        ["sessions", "list"],
+        ["sessions", "--help"],
+        ["permissions", "list"],
+        ["config", "get"],
+        ["tool", "--list"],
+        ["-q", "--provider", "offline", "-p", "help"],
+    ],
+    ids=" ".join,
+)
+def test_reader_that_left_is_told_nothing(tmp_path: Path, arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
 
-    done = run(["--version"], tmp_path, stdout=writing)
+    done = run(arguments, tmp_path, stdout=writing)
 
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (141, "")
+    log = tmp_path / ".local/state/agent-tui/agent-tui.log"
+    assert not log.exists() or "BrokenPipe" not in log.read_text()
+
+
+def test_write_that_kept_nothing_back_is_seen_as_a_reader_that_left(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        code = guarded(lambda: fail(ExceptionGroup("a turn", [BrokenPipeError()])))
+
+    assert (code, capfd.readouterr().err) == (141, "")
+
+
+def test_broken_pipe_of_another_program_is_no_reader_that_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    assert guarded(lambda: fail(BrokenPipeError(32, "Broken pipe"))) == 1
+    assert "Details: " in capsys.readouterr().err
 
 
 def test_stream_that_refuses_is_silent_from_then_on(tmp_path: Path) -> None:
@@ -194,6 +232,15 @@ def test_directory_that_was_removed_is_said(
         (["-C", "x" * 5_000], "name too long; name a directory with -C DIR"),
         (["--add-dir", "nowhere"], "--add-dir: 'nowhere' is no directory that can be read"),
         (["--file", "x" * 5_000], "--file: there is no 'xxx"),
+        (
+            ["--output-last-message", "/nodir/x"],
+            "--output-last-message: cannot write '/nodir/x': No such file",
+        ),
+        (["-o", "notes.md/x"], "--output-last-message: cannot write 'notes.md/x': Not a directory"),
+        (["--mcp-config", "nofile.json"], "--mcp-config: 'nofile.json': there is no such file"),
+        (["--mcp-config", "notes.md"], "--mcp-config: 'notes.md': is not valid JSON"),
+        (["--mcp-config", "[]"], "--mcp-config must be an object"),
+        (["--mcp-config", '{"mcpServers": 5}'], "--mcp-config: a table was expected"),
         (["--image", "notes.md"], "notes.md is no image that a model can see"),
     ],
 )
