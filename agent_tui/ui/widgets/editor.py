@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
+from textual.document._document_navigator import DocumentNavigator
+from textual.document._wrapped_document import WrappedDocument
 from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location
@@ -22,6 +24,14 @@ _WORD = re.compile(r"\w+")
 def types(event: events.Key) -> bool:
     """Tell whether a key that nothing is bound to types its character; Textual gives one to Alt with a letter too."""
     return event.is_printable and event.character is not None and not event.key.startswith("alt+")
+
+
+class _Wrapped(WrappedDocument):
+    """A wrapped text whose height is known: Textual's sums up all lines, and asks after every key."""
+
+    @property
+    def height(self) -> int:
+        return len(self._offset_to_line_info)
 
 
 class Editor(TextArea, inherit_bindings=False):
@@ -66,6 +76,7 @@ class Editor(TextArea, inherit_bindings=False):
             placeholder=placeholder,
         )
         self.cursor_blink = False
+        self._tells_change = False
         self.keys = keys
         self._contexts = tuple(contexts)
         self.seen: events.Key | None = None  # the last key that came here, whoever takes it
@@ -105,6 +116,28 @@ class Editor(TextArea, inherit_bindings=False):
         """Replace the text; what was yanked into the old one cannot be turned any more."""
         self._yanked = None
         super().load_text(text)
+
+    def _set_document(self, text: str, language: str | None) -> None:
+        super()._set_document(text, language)
+        self.wrapped_document = _Wrapped(self.document, tab_width=self.indent_width)
+        self.navigator = DocumentNavigator(self.wrapped_document)
+
+    def post_message(self, message: Message) -> bool:
+        """Post a message; of changes that nobody has heard of yet one is told, moves of the cursor never.
+
+        A paste that comes as keys would else be told letter by letter, each time to all that look at the text.
+        """
+        if isinstance(message, TextArea.SelectionChanged):
+            return True
+        if isinstance(message, TextArea.Changed):
+            if self._tells_change:
+                return True
+            self._tells_change = super().post_message(message)
+            return self._tells_change
+        return super().post_message(message)
+
+    def _on_text_area_changed(self) -> None:
+        self._tells_change = False
 
     def insert_text(self, text: str) -> None:
         """Insert at the cursor, as if typed."""

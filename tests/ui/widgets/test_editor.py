@@ -1,4 +1,5 @@
 import random
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,6 +11,13 @@ from agent_tui.ui.widgets.editor import Editor
 
 
 class OneField(App[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    def on_text_area_changed(self, event: Editor.Changed) -> None:
+        self.heard.append(event.text_area.text)
+
     def compose(self) -> ComposeResult:
         yield Editor(Keymap(), ["edit"])
 
@@ -69,3 +77,56 @@ async def test_no_edits_in_any_order_leave_the_cursor_behind_the_text(
             editor._edits[chance.choice(list(editor._edits))]()
 
         assert editor.cursor_location <= editor.document.end
+
+
+def calls_of_a_key(editor: Editor) -> int:
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        editor.insert_text("x")
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+async def test_a_key_in_a_long_text_costs_what_it_costs_in_a_short_one(editor: Editor) -> None:
+    editor.put("word\n" * 20)
+    editor.insert_text("x")
+    short = calls_of_a_key(editor)
+    editor.put("word\n" * 2_000)
+    editor.insert_text("x")
+
+    assert calls_of_a_key(editor) <= short + 20
+    assert editor.wrapped_document.height == 2_001
+
+
+async def test_many_keys_at_once_are_one_change_and_the_last_one_is_told() -> None:
+    app = OneField()
+    async with app.run_test(size=(30, 6)) as pilot:
+        editor = app.query_one(Editor)
+        for _ in range(50):
+            editor.post_message(events.Key("x", "x"))
+        await pilot.pause()
+        together = len(app.heard)
+        await pilot.press("y")
+        await pilot.pause()
+
+        assert together < 10
+        assert app.heard[-1] == "x" * 50 + "y"
+
+
+async def test_the_height_is_that_of_the_wrapped_lines_after_any_edit(editor: Editor) -> None:
+    chance = random.Random(3)
+    for _ in range(300):
+        if chance.random() < 0.6:
+            editor.insert_text("".join(chance.choices("ab \n", k=chance.randrange(1, 60))))
+        else:
+            editor._edits[chance.choice(["kill_line", "kill_to_start", "undo", "line_start", "left"])]()
+
+        offsets = editor.wrapped_document._wrap_offsets
+        assert editor.wrapped_document.height == sum(len(one) + 1 for one in offsets)
