@@ -11,7 +11,7 @@ from agent_tui.executor.gate import PolicyLike
 from agent_tui.executor.losses import deletes, with_losses
 from agent_tui.executor.record import Recorder
 from agent_tui.executor.state import Refusal, RoundCall
-from agent_tui.executor.verdicts import Verdicts, decision
+from agent_tui.executor.verdicts import Verdicts, decision, once, replaces
 from agent_tui.protocol.events import ApprovalDecided, ApprovalRequested
 from agent_tui.protocol.permissions import (
     Approver,
@@ -147,7 +147,9 @@ class Asking:
             if verdict is None or verdict.call_id != request.call_id or verdict.deferred:
                 refusals[request.call_id] = failure or self._unanswered(item)
                 verdict = _no(request)
-            elif problem := self._store(request, verdict):
+            elif replaces(request, verdict) is not None:
+                verdict = once(verdict)  # what runs instead is written down when it is known
+            elif problem := self._store(item, request, verdict):
                 refusals[request.call_id] = Refusal(problem, "denied")
                 verdict = _no(request)
             verdicts[request.call_id] = verdict
@@ -166,10 +168,10 @@ class Asking:
             return Refusal(answers.changed(str(item.moved)), "denied")
         return Refusal(answers.denied(None, item.to_ask), "denied")
 
-    def _store(self, request: PermissionRequest, verdict: Verdict) -> str:
+    def _store(self, item: RoundCall, request: PermissionRequest, verdict: Verdict) -> str:
         """Store lasting decisions and the audit line; give the text of a failure."""
         try:
-            self.policy.record(request, verdict)
+            self.policy.record(request, verdict, edited=item.edited)
         except Exception as error:  # an audit that cannot be written refuses, whatever the reason
             return f"Denied: the decision could not be recorded: {error}"
         return ""

@@ -62,8 +62,11 @@ class PolicyLike(Protocol):
         """Write down that a hook did not let a call pass. Raises OSError."""
         ...
 
-    def record(self, request: PermissionRequest, verdict: Verdict) -> None:
-        """Store lasting decisions and write the audit line. Raises OSError: then the answer is no."""
+    def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
+        """Store lasting decisions and write the audit line. Raises OSError: then the answer is no.
+
+        `edited` says that the person wrote the arguments of the request.
+        """
         ...
 
     def confinement(self, request: PermissionRequest, verdict: Verdict) -> Confinement:

@@ -32,7 +32,8 @@ class Refusal:
 class RoundCall:
     """A call with everything the round learns of it. `call` holds the repaired name and the arguments to be run.
 
-    `cwd` is the shell's directory the permissions were worked out for. `notes` are appended to the result for the
+    `cwd` is the shell's directory the permissions were worked out for. `edited` says that the person put other
+    arguments in place of the model's. `notes` are appended to the result for the
     model. `outcome` is set once and for all when the call is answered.
     """
 
@@ -48,6 +49,7 @@ class RoundCall:
     hook_allows: str = ""
     hook_denied: bool = False
     hook_rewrote: bool = False
+    edited: bool = False
     preview: DisplayResult | None = None
     request: PermissionRequest | None = None
     to_ask: tuple[Permission, ...] = ()

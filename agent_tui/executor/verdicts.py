@@ -1,6 +1,7 @@
 """What an answer means for its call: denied, ready to run, or changed by the person and asked again."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_tui.executor import answers
@@ -13,8 +14,11 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.permissions import (
     DecidedBy,
     Decision,
+    Permission,
     PermissionDecision,
+    PermissionKind,
     PermissionRequest,
+    Scope,
     Verdict,
 )
 from agent_tui.protocol.tools import ToolCall
@@ -66,10 +70,10 @@ class Verdicts:
         item.approved = (*item.approved, *request.permissions)
         if verdict.feedback:
             item.notes.append(answers.feedback_note(verdict))
-        replacement = verdict.edited_arguments
-        if replacement is not None and replacement != parse_arguments(item.call.arguments_json):
+        replacement = replaces(request, verdict)
+        if replacement is not None:
             return await self._edit(item, verdict, replacement)
-        await self._accept(item, verdict)
+        await self._accept(item, verdict, audited=request.permissions)
         return False
 
     async def _deny(self, item: RoundCall, verdict: Verdict) -> None:
@@ -83,7 +87,7 @@ class Verdicts:
 
     async def _edit(self, item: RoundCall, verdict: Verdict, replacement: JsonObject) -> bool:
         """Take the person's arguments, look at them anew, and tell whether they need another review."""
-        item.call = edited(item.call, replacement)
+        item.call, item.edited = edited(item.call, replacement), True
         item.notes.append(answers.edited_note(item.call.arguments_json))
         item.preview = None
         refusal = await self.preparer.check(item) or await self.previewer.show_one(item)
@@ -96,11 +100,11 @@ class Verdicts:
         item.request = item.make_request(
             origin=self.recorder.origin, agent_name=self.recorder.agent_name, permissions=item.asking
         )
-        await self._accept(item, verdict.model_copy(update={"accepted_hunks": None}))
+        await self._accept(item, verdict.model_copy(update={"accepted_hunks": None}), audited=())
         return False
 
-    async def _accept(self, item: RoundCall, verdict: Verdict) -> None:
-        """Make an approved call ready: what it may touch, what it is bound to."""
+    async def _accept(self, item: RoundCall, verdict: Verdict, *, audited: Sequence[Permission]) -> None:
+        """Make an approved call ready: what it may touch, what it is bound to. `audited` are written down already."""
         request = item.request
         if request is None:
             return
@@ -111,7 +115,9 @@ class Verdicts:
             item.confinement = self.policy.confinement(
                 whole, verdict.model_copy(update={"permissions": allowed})
             )
-        except Exception as error:  # a grant that cannot be worked out is a no
+            if item.edited:
+                self._audit(item, request, verdict, audited)
+        except Exception as error:  # a grant that cannot be worked out, or cannot be written down, is a no
             await self.recorder.refuse(item, Refusal(f"Denied: {error}", "denied"))
             return
         item.bases = dict(request.bases)
@@ -121,6 +127,44 @@ class Verdicts:
             item.context.files.accept_hunks(item.call.call_id, verdict.accepted_hunks)
             note = answers.hunks_note(verdict.accepted_hunks, item.hunks)
             item.notes += [note] if note else []
+
+    def _audit(
+        self, item: RoundCall, request: PermissionRequest, verdict: Verdict, audited: Sequence[Permission]
+    ) -> None:
+        """Write down what an edited call needs and nobody was asked about again. Raises OSError."""
+        known = {permission.id for permission in audited}
+        needs = tuple(need for need in item.asking if need.id not in known)
+        if not needs and audited:
+            return
+        needs = needs or (item.review.permissions if item.review else ()) or (_the_tool(item),)
+        line = Verdict(
+            call_id=request.call_id,
+            permissions=tuple(decision(need.id, Decision.ALLOW) for need in needs),
+            feedback=verdict.feedback,
+        )
+        self.policy.record(request.model_copy(update={"permissions": needs}), line, edited=True)
+
+
+def replaces(request: PermissionRequest, verdict: Verdict) -> JsonObject | None:
+    """Give the arguments that run in the place of those asked about, None when the verdict changes or allows none."""
+    given = verdict.edited_arguments
+    if given is None or not _allows(request, verdict) or verdict.accepted_hunks == ():
+        return None
+    asked = json.dumps(parse_arguments(request.arguments_json), sort_keys=True)
+    return None if json.dumps(given, sort_keys=True) == asked else given
+
+
+def once(verdict: Verdict) -> Verdict:
+    """Give the verdict without anything that lasts: it was said of other arguments than those that run."""
+    kept = {"scope": Scope.ONCE, "pattern": "", "expires_at": None}
+    return verdict.model_copy(
+        update={"permissions": tuple(one.model_copy(update=kept) for one in verdict.permissions)}
+    )
+
+
+def _the_tool(item: RoundCall) -> Permission:
+    """Give the permission that stands for a call that needs none."""
+    return Permission(id="tool", kind=PermissionKind.TOOL, target=item.call.name)
 
 
 def _allows(request: PermissionRequest, verdict: Verdict) -> bool:

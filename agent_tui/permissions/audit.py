@@ -15,8 +15,7 @@ class AuditEntry:
 
     `when` is ISO 8601 with a zone; `who` a DecidedBy value; `rule` the rule's text with file and line, or the
     built-in reason; `pattern` what was stored, `offered` what "always" would have stored; `args_sha256` the hex
-    digest of the exact arguments, "" when no call was asked about; `edited_sha256` that of the arguments a person put in
-    their place, "" when they put none.
+    digest of the exact arguments, "" when no call was asked about; `edited` that the person wrote those arguments.
     """
 
     when: str
@@ -32,10 +31,10 @@ class AuditEntry:
     call_id: str = ""
     origin: str = ""
     args_sha256: str = ""
-    edited_sha256: str = ""
     feedback: str = ""
     project: str = ""
     session_id: str = ""
+    edited: bool = False
 
 
 class AuditLog:

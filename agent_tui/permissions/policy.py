@@ -1,7 +1,6 @@
 """The one place that answers whether a call may run."""
 
 import hashlib
-import json
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,6 @@ from agent_tui.permissions.needs import Analyse, Expander, Need, Places
 from agent_tui.permissions.paths import volume_ignores_case
 from agent_tui.permissions.rules import Matcher, RuleBook, Subject
 from agent_tui.permissions.shell.model import Part
-from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.permissions import (
     CommandPart,
     DecidedBy,
@@ -256,11 +254,14 @@ class Policy:
         self._session = [grant for grant in self._session if grant.grant_id in self._for_run]
         return before - len(self._session)
 
-    def record(self, request: PermissionRequest, verdict: Verdict) -> None:
-        """Store lasting answers at once and write the audit lines. Raises OSError: then the answer is no."""
+    def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
+        """Store lasting answers at once and write the audit lines. Raises OSError: then the answer is no.
+
+        `edited` says that the person wrote the arguments of the request.
+        """
         by_id = {permission.id: permission for permission in request.permissions}
         answered = [(by_id[d.permission_id], d) for d in verdict.permissions if d.permission_id in by_id]
-        self._audit.write([self._entry(request, verdict, p, d) for p, d in answered])
+        self._audit.write([self._entry(request, verdict, p, d, edited=edited) for p, d in answered])
         lasting = [(p, d) for p, d in answered if _lasts(p, d)]
         for permission, decision in lasting[:MAX_GRANTS_A_CALL]:
             self.grant(permission, decision, tool=request.tool, source=f"{request.tool}: {request.title}")
@@ -356,6 +357,8 @@ class Policy:
         verdict: Verdict,
         permission: Permission,
         decision: PermissionDecision,
+        *,
+        edited: bool,
     ) -> AuditEntry:
         return replace(
             self._line(request.tool, permission, decision),
@@ -363,8 +366,8 @@ class Policy:
             call_id=request.call_id,
             origin=request.origin,
             args_sha256=request.args_sha256,
-            edited_sha256=_digest(verdict.edited_arguments),
             feedback=verdict.feedback,
+            edited=edited,
         )
 
     def _line(self, tool: str, permission: Permission, decision: PermissionDecision) -> AuditEntry:
@@ -390,13 +393,6 @@ def _explained(permission: Permission, ruling: Ruling) -> Permission:
     if not ruling.why or ruling.why == permission.reason:
         return permission
     return permission.model_copy(update={"reason": ruling.why})
-
-
-def _digest(edited: JsonObject | None) -> str:
-    """Give the SHA-256 (hex) of arguments as they will be run, "" for none."""
-    if edited is None:
-        return ""
-    return hashlib.sha256(json.dumps(edited, ensure_ascii=False).encode()).hexdigest()
 
 
 def _lasts(permission: Permission, decision: PermissionDecision) -> bool:

@@ -27,12 +27,12 @@ def suggest(
     """Give patterns that a person answered alike at least `enough` times and never the other way.
 
     Only answers of a person count, and only patterns that were offered to them, so that nothing wider than what
-    was asked is suggested. Patterns that stand in `rules` already are left out.
+    was asked is suggested; what they wrote themselves was not offered. Patterns that stand in `rules` already are left out.
     """
     answers: dict[str, Counter[str]] = defaultdict(Counter)
     examples: dict[str, dict[str, None]] = defaultdict(dict)
     for entry in entries:
-        if entry.who != "person" or not entry.offered:
+        if entry.who != "person" or not entry.offered or entry.edited:
             continue
         answers[entry.offered][entry.decision] += 1
         examples[entry.offered][entry.target] = None

@@ -55,6 +55,7 @@ class FakePolicy:
         self.audit_fails = audit_fails
         self.grants: set[str] = set()
         self.recorded: list[tuple[PermissionRequest, Verdict]] = []
+        self.edited: list[str] = []
         self.asks_nobody = False
         self.blocks: list[tuple[str, str]] = []
         self.reviewed: list[tuple[str, Path]] = []
@@ -92,10 +93,11 @@ class FakePolicy:
     def blocked(self, call: ToolCall, *, title: str, reason: str) -> None:
         self.blocks.append((call.call_id, reason))
 
-    def record(self, request: PermissionRequest, verdict: Verdict) -> None:
+    def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
         if self.audit_fails:
             raise OSError("the audit file is gone")
         self.recorded.append((request, verdict))
+        self.edited += [request.arguments_json] if edited else []
         for decision in verdict.permissions:
             if decision.decision is Decision.ALLOW and decision.scope is not Scope.ONCE:
                 self.grants.add(decision.pattern)

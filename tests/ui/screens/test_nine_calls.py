@@ -382,7 +382,7 @@ async def test_h68_every_other_deciding_key_meets_the_real_rules(
     }
     assert {call_id: said[call_id] for call_id in by_key} == by_key
     assert said["second"][1] == "allow"
-    edited = {line["call_id"]: line["edited_sha256"] for line in audit if line["edited_sha256"]}
+    edited = {line["call_id"]: line["args_sha256"] for line in audit if line["edited"]}
     assert edited == {"low": hashlib.sha256(b'{"command": "touch edited.txt"}').hexdigest()}
     ruled = [
         (line["tool"], line["decision"]) for line in audit if line["who"] == "rule" and not line["call_id"]
