@@ -183,7 +183,7 @@ class Agent:
             add_dirs=tuple(Path(path) for path in add_dirs),
             mcp_config=tuple(_server_source(source) for source in mcp_servers),
             trust=trust,
-            max_turns=max_rounds,
+            max_rounds=max_rounds,
             max_tokens=max_tokens,
             max_budget_usd=max_budget_usd,
         )

@@ -12,7 +12,7 @@ from agent_tui.protocol.tools import TurnStop
 from agent_tui.providers.base import ModelInfo
 
 AskContinue = Callable[[str], Awaitable[bool]]
-"""Asks the person whether to go on; the text says why the turn paused."""
+"""Asks the person whether to go on; the text says why the turn paused, the question is the asker's."""
 
 
 @dataclass
@@ -40,9 +40,6 @@ class Allowance:
     async def reached(self, turn: Turn, info: ModelInfo) -> TurnStop | None:
         """Give the reason to end the turn before its next request, or None. Raises TurnStopped, AgentTuiError."""
         limits = self.limits
-        if limits.max_turns and turn.requests >= limits.max_turns:
-            await self.teller.notice(turn, f"The limit of {limits.max_turns} requests per turn is reached.")
-            return "round_limit"
         if turn.rounds_allowed and turn.rounds >= turn.rounds_allowed:
             if not await self.go_on(turn, f"{turn.rounds} rounds of tool calls were run in this turn."):
                 return "round_limit"
@@ -59,7 +56,7 @@ class Allowance:
         if self.ask is None:
             await self.teller.notice(turn, why)
             return False
-        return await turn.switch.run(partial(self.ask, f"{why} Go on?"))
+        return await turn.switch.run(partial(self.ask, why))
 
     async def _money_reached(self, turn: Turn, info: ModelInfo) -> TurnStop | None:
         spent, step, budget = self.spending.usd, self.limits.max_budget_usd, self.spending.budget_usd

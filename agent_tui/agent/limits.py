@@ -14,14 +14,12 @@ LOOP_REPEATS = 3
 class Limits:
     """Caps of a turn and of the session; 0 (None for money) means no cap.
 
-    `max_rounds` is per turn and counts only rounds with tools; reaching it asks to go on. `max_turns` counts the
-    requests of a turn, `max_tokens` and `max_budget_usd` what the whole session has used; reaching the money
-    or token cap asks too. `max_output_tokens` limits one reply. `loop_repeats` is the number of equal rounds in a
+    `max_rounds` is per turn and counts only rounds with tools, `max_tokens` and `max_budget_usd` are for what the
+    whole session has used; reaching one asks to go on. `max_output_tokens` limits one reply. `loop_repeats` is the number of equal rounds in a
     row that trips the loop guard.
     """
 
     max_rounds: int = MAX_ROUNDS
-    max_turns: int = 0
     max_budget_usd: float | None = None
     max_tokens: int = 0
     max_output_tokens: int = 0

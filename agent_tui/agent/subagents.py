@@ -156,7 +156,7 @@ class Subagents:
             ),
             environment=shared.environment,
             guardrails=shared.guardrails,
-            limits=replace(limits, max_rounds=min(limits.max_rounds or MAX_ROUNDS, MAX_ROUNDS), max_turns=0),
+            limits=replace(limits, max_rounds=min(limits.max_rounds or MAX_ROUNDS, MAX_ROUNDS)),
             session_id=self._parent.session_id,
             origin=call_id,
             reminders=shared.reminders,

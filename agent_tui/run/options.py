@@ -56,7 +56,7 @@ class RunOptions:
     base_url: str = ""
     effort: str | None = None
     permission_mode: str | None = None
-    max_turns: int | None = None
+    max_rounds: int | None = None
     max_budget_usd: float | None = None
     max_tokens: int | None = None
     append_system_prompt: str = ""
@@ -163,7 +163,7 @@ class RunOptions:
             "permissions.mode": ("--permission-mode", self.permission_mode),
             "sandbox.mode": ("--sandbox", self.sandbox),
             "ui.theme": ("--theme", self.theme),
-            "limits.max_rounds": ("--max-turns", self.max_turns),
+            "limits.max_rounds": ("--max-turns", self.max_rounds),
             "limits.max_budget_usd": ("--max-budget-usd", self.max_budget_usd),
             "limits.max_tokens": ("--max-tokens", self.max_tokens),
         }

@@ -16,7 +16,7 @@ from agent_tui.subcommands.shared import MODE_NAMES, Word
 @click.option("--base-url", default="", help="The server to ask.")
 @click.option("--effort", type=Word(["low", "medium", "high", "max"]), default=None)
 @click.option("--permission-mode", type=Word(MODE_NAMES), default=None)
-@click.option("--max-turns", type=click.IntRange(min=1), default=None)
+@click.option("--max-turns", "max_rounds", type=click.IntRange(min=1), default=None)
 @click.option("--max-budget-usd", type=click.FloatRange(min=0, min_open=True), default=None)
 @click.option("--max-tokens", type=click.IntRange(min=1), default=None)
 @click.option("--allowed-tools", multiple=True, metavar="RULES", help="Rules that allow, as with -p.")

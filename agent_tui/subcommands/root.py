@@ -130,7 +130,11 @@ def root_command(
     )
     @click.option("--afk", is_flag=True, help="Deny whatever would ask.")
     @click.option(
-        "--max-turns", type=click.IntRange(min=1), default=None, help="Rounds of tool calls before it stops."
+        "--max-turns",
+        "max_rounds",
+        type=click.IntRange(min=1),
+        default=None,
+        help="Rounds of tool calls before it stops.",
     )
     @click.option(
         "--max-budget-usd",

@@ -98,10 +98,10 @@ async def test_h81_the_turn_tells_what_it_cost() -> None:
     assert result.cost_usd == (20 * 1.0 + 10 * 2.0) / 1_000_000
 
 
-async def test_h11_a_limit_of_requests_ends_the_turn_with_its_usage() -> None:
+async def test_h11_a_limit_of_rounds_ends_the_turn_with_its_usage() -> None:
     w = world(calls(use("read", {"n": 1})), calls(use("read", {"n": 2})), text("never"))
 
-    result = await w.agent(limits=Limits(max_turns=2)).run("go")
+    result = await w.agent(limits=Limits(max_rounds=2)).run("go")
 
     assert result.stop_reason == "round_limit"
     assert result.usage.input_tokens == 20
