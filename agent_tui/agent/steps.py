@@ -1,5 +1,6 @@
 """Does what a reply asks for: runs its calls as one round, takes the structured answer, or ends the turn."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,6 +13,7 @@ from agent_tui.agent.answers import (
     REPEATED,
     STOPPED_LOOP,
     calls_of,
+    cut_off,
     results_message,
     unrun,
 )
@@ -30,10 +32,16 @@ from agent_tui.protocol.tools import BatchResult, Effect, ToolCall, ToolCallOutc
 from agent_tui.providers.base import Provider
 from agent_tui.toolkit.source import ToolSource
 
+_LOG = logging.getLogger(__name__)
+
 MAX_ROOM_TRIES = 3
 MAX_PAUSES = 10
 _FIRST_ROOM_TOKENS = 8_192
 _TRIES_OF_A_LOOP = 2
+_NO_ROOM = {
+    "max_tokens": "The model's replies do not fit their limit; the turn ends here.",
+    "context_overflow": "The model's replies do not fit what is left of its window; the turn ends here.",
+}
 
 
 class RoundRunner(Protocol):
@@ -63,7 +71,8 @@ class RoundRunner(Protocol):
 class Steps:
     """Takes the replies of one agent, one after another. Each method gives the reason when the turn is over.
 
-    `paused` holds what the calls of a round that waits for approvals have come to so far, by call id.
+    `paused` holds what the calls of a round have come to that the model was not told yet, by call id: because it
+    waits for approvals, or because something broke off the turn when they had run.
     """
 
     rounds: RoundRunner
@@ -158,18 +167,28 @@ class Steps:
         try:
             while waiting:
                 text = waiting[0]
-                said = await turn.switch.run(partial(self.hooks.prompt, text))
-                if said.block:
-                    why = f"Your message was not sent, blocked by a hook: {said.block}"
-                    await self.teller.notice(turn, why, returned=text)
-                else:
-                    attached = await turn.switch.run(partial(self.attach, text))
-                    heard.append(_Heard(text, said.context, attached))
+                one = await self._looked_at(turn, text)
+                heard += [one] if one is not None else []
                 del waiting[0]
         finally:
             if waiting:  # a stop or a fault: what was said is not lost
                 self.queue.put_back([*(one.text for one in heard), *waiting])
         return heard
+
+    async def _looked_at(self, turn: Turn, text: str) -> "_Heard | None":
+        """Give a message with what goes along; None when it went back to the person. Raises TurnStopped."""
+        try:
+            said = await turn.switch.run(partial(self.hooks.prompt, text))
+            if not said.block:
+                return _Heard(text, said.context, await turn.switch.run(partial(self.attach, text)))
+            why = f"Your message was not sent, blocked by a hook: {said.block}"
+        except TurnStopped:
+            raise
+        except Exception as error:  # hooks and what reads files are foreign code: neither costs the turn
+            _LOG.warning("a message to a running turn could not be sent", exc_info=True)
+            why = f"Your message was not sent: {error}"
+        await self.teller.notice(turn, why, returned=text)
+        return None
 
     async def round(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> TurnStop | None:
         """Run the calls of a reply as one round and give the model their results. Raises TurnStopped."""
@@ -210,11 +229,10 @@ class Steps:
             )
         finally:
             self.in_round = False
+        self.paused = {o.tool_use_id: o for o in batch.outcomes if o.effect != "pending"}
         if batch.pending:
             turn.pending = batch.pending
-            self.paused = {o.tool_use_id: o for o in batch.outcomes if o.effect != "pending"}
             return "pending_approvals"
-        self.paused.clear()
         turn.guard.saw(calls, [outcome.result.output for outcome in batch.outcomes])
         turn.count_unasked(batch.outcomes)
         self.teller.conversation.note_outcomes(batch.outcomes)
@@ -226,6 +244,7 @@ class Steps:
             except TurnStopped:  # the calls have run: the model gets their results
                 stopped = True
         blocks = [block for heard in words for block in heard.blocks]
+        self.paused.clear()
         await self.teller.answered(turn, results_message(batch.outcomes, blocks))
         self.queue.recorded()
         for heard in words:
@@ -255,26 +274,24 @@ class Steps:
     async def _cut_calls(
         self, turn: Turn, uses: Sequence[ToolUseBlock], reply: AssistantMessage
     ) -> TurnStop | None:
-        """Answer the calls of a reply that ran out of room: none is run, since the last one may be half."""
+        """Answer the calls of a reply that was broken off: none is run, since the last one may be half."""
         limit = reply.usage.output_tokens
-        text = (
-            f"Not run: your reply reached its limit of about {limit:,} output tokens inside a tool call, so nothing of "
-            "it was run and no file was changed. Make the call again in smaller parts, for example by writing a long "
-            "file in several edits."
-        )
-        await self._answer_all(turn, calls_of(uses), text, "not_run")
+        await self._answer_all(turn, calls_of(uses), cut_off(reply.stop_reason, limit), "not_run")
         if reply.stop_reason == "refusal":
             return await self._end(turn, reply)
         turn.room_tries += 1
         if turn.room_tries >= MAX_ROOM_TRIES:
-            await self.teller.notice(turn, "The model's replies do not fit their limit; the turn ends here.")
+            await self.teller.notice(turn, _NO_ROOM[reply.stop_reason])
             return reply.stop_reason
-        room = (
-            max(turn.room_tokens, self.allowance.limits.max_output_tokens, limit, _FIRST_ROOM_TOKENS // 2) * 2
-        )
-        most = self.provider().info.max_output_tokens
-        turn.room_tokens = min(room, most) if most else room
+        turn.room_tokens = self._more_room(turn, limit) if reply.stop_reason == "max_tokens" else 0
         return None
+
+    def _more_room(self, turn: Turn, reached: int) -> int:
+        """Give the next reply twice the room, as far as the model can write that much."""
+        least = _FIRST_ROOM_TOKENS // 2
+        room = max(turn.room_tokens, self.allowance.limits.max_output_tokens, reached, least) * 2
+        most = self.provider().info.max_output_tokens
+        return min(room, most) if most else room
 
     async def _respond(self, turn: Turn, uses: Sequence[ToolUseBlock], schema: JsonObject) -> TurnStop | None:
         """Take the structured answer: checked, never run, never asked; other calls of the reply are not run."""

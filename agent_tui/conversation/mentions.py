@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
@@ -14,11 +15,13 @@ from agent_tui.conversation.images import IMAGE_MARK, KeptImages
 from agent_tui.executor.prepare import MakeContext
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.data import JsonObject
-from agent_tui.protocol.errors import AgentTuiError, ToolError
+from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.messages import DocumentBlock, TextBlock, UserBlock
 from agent_tui.toolkit import paths
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.source import ToolSource
+
+_LOG = logging.getLogger(__name__)
 
 MAX_MENTIONS = 20
 PDF_LIMIT_BYTES = 10_000_000
@@ -26,6 +29,7 @@ _PDF_MARK = b"%PDF-"
 _MENTION = re.compile(
     r'(?<!\S)@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"#]+))(?:#(?P<first>\d+)(?:-(?P<last>\d+))?)?'
 )
+_MAX_DIGITS = 9
 _ENDS = ".,;:!?)]}'"
 
 
@@ -48,10 +52,15 @@ def mentions(text: str) -> list[Mention]:
     """Find what `text` points at, each once, in order."""
     found: dict[Mention, None] = {}
     for hit in _MENTION.finditer(text):
-        first = int(hit["first"] or 0)
-        last = int(hit["last"] or first)
+        first = _line(hit["first"] or "0")
+        last = _line(hit["last"]) if hit["last"] else first
         found[Mention(hit["quoted"] or hit["plain"], min(first, last), max(first, last))] = None
     return list(found)
+
+
+def _line(digits: str) -> int:
+    """Read a line number; one longer than any file is some line behind every end."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
 class Attachments:
@@ -89,7 +98,8 @@ class Attachments:
         for mention in found[:MAX_MENTIONS]:
             try:
                 blocks += await self._attach(mention)
-            except (AgentTuiError, ToolError, OSError) as error:
+            except Exception as error:  # foreign code: a tool that reads, a server that has the resource
+                _LOG.debug("%s could not be attached", mention.shown, exc_info=True)
                 await self._warn(f"{mention.shown} was not attached: {error}")
         if len(found) > MAX_MENTIONS:
             await self._warn(f"Only the first {MAX_MENTIONS} of {len(found)} mentions were attached.")

@@ -9,6 +9,7 @@ from agent_tui.protocol.permissions import Permission, Verdict
 CANCELLED = "cancelled by user"
 NOT_RUN = "not run"
 STOPPED = "Stopped by the user while it ran; what it did until then stays done."
+LOST = "The call began, but its round ended before it had a result; what it did until then stays done."
 PENDING = "Waits for approval."
 NOT_RECORDED = "Not approved: the question could not be recorded, so nobody was asked"
 _HUNKS = "[The user accepted hunk"

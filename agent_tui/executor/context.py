@@ -126,10 +126,11 @@ class ToolRoundCtx:
             item.moved = moved
             return
         await self._recorder.started(item)
+        item.began = True
         started = time.monotonic()
         ran = await self._dispatch(item)
         if ran.moved is not None:
-            item.moved = ran.moved.path
+            item.moved, item.began = ran.moved.path, False
             return
         await self._finish(item, ran, elapsed_s=time.monotonic() - started)
 

@@ -61,7 +61,8 @@ class Round:
             await self.recorder.journal.round_started(calls, turn_id=self.recorder.turn_id)
         except Exception as error:  # whatever a journal raises
             text = f"{answers.NOT_RUN}: the round could not be recorded: {error}"
-            await self._refuse_rest(items, Refusal(text, "not_run"))
+            for item in items:
+                await self.recorder.refuse(item, Refusal(text, "not_run"))
             return False
         await self.recorder.sink(
             RoundStarted(
@@ -152,13 +153,8 @@ class Round:
                 await self.recorder.refuse(item, Refusal(answers.changed(str(item.moved)), "denied"))
 
     async def _fill(self, items: Sequence[RoundCall]) -> None:
-        """Answer what nobody answered."""
-        if self.stop.pressed:
-            await self._refuse_rest(items, Refusal(answers.CANCELLED, "cancelled"))
-        else:
-            await self._refuse_rest(items, Refusal(answers.NOT_RUN, "not_run"))
-
-    async def _refuse_rest(self, items: Sequence[RoundCall], refusal: Refusal) -> None:
-        """Answer every open call alike."""
+        """Answer what nobody answered: a call that began may have done its work."""
+        stopped = self.stop.pressed
+        rest = Refusal(answers.CANCELLED, "cancelled") if stopped else Refusal(answers.NOT_RUN, "not_run")
         for item in items:
-            await self.recorder.refuse(item, refusal)
+            await self.recorder.refuse(item, Refusal(answers.LOST, "cancelled") if item.began else rest)

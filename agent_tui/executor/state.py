@@ -61,6 +61,7 @@ class RoundCall:
     second_review: bool = False
     moved: Path | None = None
     claimed: bool = False
+    began: bool = False
     outcome: ToolCallOutcome | None = None
 
     @property

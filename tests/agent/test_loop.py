@@ -21,6 +21,7 @@ from agent_tui.protocol.events import (
 )
 from agent_tui.protocol.messages import (
     AssistantMessage,
+    StopReason,
     TextBlock,
     TokenUsage,
     ToolResultBlock,
@@ -252,6 +253,26 @@ async def test_pr_08_a_call_cut_by_max_tokens_is_not_run_and_asked_again_with_mo
     assert w.sink.of(ToolDenied)[0].effect == "not_run"
     assert problems_of(w.provider.requests[1].messages) == []
     assert result.stop_reason == "end_turn"
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [("refusal", "broken off as declined"), ("context_overflow", "the context window was full")],
+)
+async def test_calls_of_a_reply_broken_off_for_another_reason_say_so_and_get_no_more_room(
+    reason: StopReason, said: str
+) -> None:
+    half = calls(use("write", '{"path":"a.py","content":"def')).ending(reason)
+    w = world(half, text("in short"), text("next"))
+    agent = w.agent()
+
+    await agent.run("write it")
+    await agent.run("go on")
+
+    (result,) = [r for m in agent.history if isinstance(m, UserMessage) for r in result_texts(m)]
+    assert said in result
+    assert "output tokens" not in result
+    assert [request.max_output_tokens for request in w.provider.requests] == [0] * len(w.provider.requests)
 
 
 async def test_pr_08_the_turn_ends_after_three_replies_without_room() -> None:

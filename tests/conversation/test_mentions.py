@@ -9,7 +9,7 @@ import pytest
 from agent_tui.conversation.clipboard import Clipboard
 from agent_tui.conversation.core import Core
 from agent_tui.conversation.images import LIMIT_BYTES, KeptImages
-from agent_tui.conversation.mentions import Mention, mentions
+from agent_tui.conversation.mentions import Attachments, Mention, mentions
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.events import Event, Notice
 from agent_tui.protocol.messages import DocumentBlock, ImageBlock, TextBlock, UserMessage
@@ -77,6 +77,7 @@ def texts(message: UserMessage) -> list[str]:
         ('@"two words.txt"#2-3 now', [Mention("two words.txt", 2, 3)]),
         ("mail me@example.org or (@no)", []),
         ("@a @b @a", [Mention("a"), Mention("b")]),
+        pytest.param(f"@a#5-{'9' * 5_000}", [Mention("a", 5, 1_000_000_000)], id="a long number"),
     ],
 )
 def test_mentions_are_words_that_begin_with_an_at_sign(prompt: str, found: list[Mention]) -> None:
@@ -94,6 +95,23 @@ async def test_x23_a_range_of_a_mentioned_file_is_attached_exactly(opened: Open)
         "line 22",
     ]
     assert texts(message)[-1] == "explain @long.txt#20-22"
+
+
+async def test_what_a_prompt_points_at_never_keeps_it_from_being_sent(
+    opened: Open,
+) -> None:
+    async def faulty(_uri: str) -> str | None:
+        raise KeyError("no such thing")
+
+    attach = opened.core.agent._steps.attach
+    assert isinstance(attach, Attachments)
+    attach._resource = faulty
+
+    message = await opened.say(f"see @db:rows and @src/a.py#{'9' * 5_000}")
+
+    assert texts(message)[-1].startswith("see @db:rows")
+    assert "@db:rows was not attached: 'no such thing'" in opened.notices[0]
+    assert "was not attached" in opened.notices[1]
 
 
 async def test_x23_whole_files_and_folders_are_attached_too(opened: Open) -> None:

@@ -216,6 +216,23 @@ async def test_m07_an_executor_that_fails_costs_no_answer(workspace: Path) -> No
     assert [event.text for event in world.sink.of(Notice)] == ["The round executor failed: broken"]
 
 
+async def test_a_call_that_began_is_not_said_not_to_have_run_when_its_executor_fails(workspace: Path) -> None:
+    class Leaves:
+        async def execute_round(self, ctx: ToolRoundCtx, calls: Sequence[ToolCall]) -> None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(ctx.run(calls[0]))
+                await world.log.arrival("c0").wait()
+                raise ValueError("broken")
+
+    world = make_world(workspace, executor=Leaves())
+    world.log.gate("c0")
+
+    batch = await world.run(call("c0", "write", path="a"), call("c1", path="b"))
+
+    assert effects(batch) == {"c0": "cancelled", "c1": "not_run"}
+    assert output(batch, "c0").startswith("The call began")
+
+
 async def test_smaller_limits_may_be_given(workspace: Path) -> None:
     world = make_world(workspace, executor=ParallelToolRoundExecutor(max_readers=1))
 
