@@ -1,8 +1,8 @@
 """The third phase of a round: one question for everything that remains, and what the answers mean."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from agent_tui.executor import answers
 from agent_tui.executor.beside import Beside, beside
@@ -20,8 +20,10 @@ from agent_tui.protocol.permissions import (
     PermissionRequest,
     Verdict,
 )
+from agent_tui.toolkit.threads import off_loop
 
 _MAX_REVIEWS = 5
+_LOSSES_LIMIT_S = 2.0
 _NEEDS_MORE = "the edited call needs more than was approved"
 _REWRITTEN = "a hook changed the arguments; these are the ones that would run"
 _CHANGED = "the file changed after the call was approved"
@@ -79,7 +81,9 @@ class Asking:
                 else reason or (_REWRITTEN if item.hook_rewrote else ""),
             )
             if deletes(item.request):
-                item.request = await asyncio.to_thread(with_losses, item.request, item.context.cwd)
+                item.request = await self._with_losses(item.request, item.context.cwd)
+        if self.stop.pressed:
+            return {}
         requests = [item.request for item in items if item.request is not None]
         if not await self._written(items, requests):
             return {}
@@ -87,6 +91,12 @@ class Asking:
         if self._defer(items, given):
             return {}
         return await self._settle(items, given, failure)
+
+    async def _with_losses(self, request: PermissionRequest, cwd: Path) -> PermissionRequest:
+        """Say what a command would delete; a disk that hangs, or a stop, leaves it unsaid."""
+        look = off_loop(lambda: with_losses(request, cwd))
+        settled = await self.workers.run(look, limit_s=_LOSSES_LIMIT_S, stop=self.stop)
+        return settled.value or request
 
     async def _written(self, items: Sequence[RoundCall], requests: Sequence[PermissionRequest]) -> bool:
         """Write the question down and announce it; a question that cannot be written is a no."""

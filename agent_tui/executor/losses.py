@@ -1,11 +1,11 @@
 """Says what a command that deletes would take away, before a person allows it."""
 
 import os
+import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from glob import iglob
-from itertools import islice
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from agent_tui.protocol.permissions import CommandPart, PermissionRequest
@@ -14,8 +14,9 @@ from agent_tui.toolkit.text import count
 DELETING = frozenset({"rm", "rmdir", "unlink", "shred", "trash"})
 MOVING = frozenset({"cd", "pushd", "popd"})
 MAX_FILES = 20_000
-MAX_NAMES = 1_000
 MAX_SECONDS = 0.2
+_NOT_THERE = "nothing of that name is there now"
+_NOT_COUNTED = "what it deletes could not be counted"
 
 
 def deletes(request: PermissionRequest) -> bool:
@@ -23,18 +24,21 @@ def deletes(request: PermissionRequest) -> bool:
     return any(part.argv and os.path.basename(part.argv[0]) in DELETING for part in request.parts)
 
 
-def with_losses(request: PermissionRequest, cwd: Path) -> PermissionRequest:
+def with_losses(
+    request: PermissionRequest, cwd: Path, *, clock: Callable[[], float] = time.monotonic
+) -> PermissionRequest:
     """Add to each part that deletes what it would delete; reads directories, at most MAX_SECONDS in all.
 
-    Relative names behind a change of directory are not looked up: where they lead is not known.
+    A count that leaves something out says "at least". Relative names behind a change of directory are not looked
+    up: where they lead is not known.
     """
-    deadline = time.monotonic() + MAX_SECONDS
+    deadline = clock() + MAX_SECONDS
     parts: list[CommandPart] = []
     moved = False
     for part in request.parts:
         program = os.path.basename(part.argv[0]) if part.argv else ""
         moved = moved or program in MOVING
-        told = _loss(part.argv, cwd, moved, deadline) if program in DELETING else ""
+        told = _loss(part.argv, cwd, moved, _Tally(deadline, clock)) if program in DELETING else ""
         why = "; ".join(words for words in (part.why, told) if words)
         parts.append(part.model_copy(update={"why": why}) if told else part)
     return request.model_copy(update={"parts": tuple(parts)}) if parts != list(request.parts) else request
@@ -42,41 +46,61 @@ def with_losses(request: PermissionRequest, cwd: Path) -> PermissionRequest:
 
 @dataclass
 class _Tally:
+    """What was found so far. `whole` turns False once something was left out."""
+
+    deadline: float
+    clock: Callable[[], float]
     files: int = 0
     folders: int = 0
     size_bytes: int = 0
     whole: bool = True
+    late: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether to look no further, which leaves something out."""
+        self.late = self.late or self.clock() > self.deadline
+        over = self.late or self.files + self.folders >= MAX_FILES
+        self.whole = self.whole and not over
+        return over
 
     def words(self) -> str:
-        least = "" if self.whole else "more than "
+        least = "" if self.whole else "at least "
         told = [count(self.files, "file")] if self.files or not self.folders else []
         told += [count(self.folders, "folder")] if self.folders else []
         return f"{least}{', '.join(told)}, {_size(self.size_bytes)}"
 
 
-def _loss(argv: Sequence[str], cwd: Path, moved: bool, deadline: float) -> str:
-    names = [name for word in _operands(argv[1:]) for name in _expanded(word, cwd)]
-    known = [name for name in names if not (moved and not os.path.isabs(name))]
-    if not known:
-        return ""
-    tally, missing = _Tally(), 0
-    for name in known:
-        path = cwd / name
+def _loss(argv: Sequence[str], cwd: Path, moved: bool, tally: _Tally) -> str:
+    looked = missing = 0
+    for name in _names(argv[1:], cwd, moved, tally):
+        if tally.is_over:
+            break
+        looked += 1
         try:
-            found = path.lstat()
-        except (OSError, ValueError):
+            _add(cwd / name, tally)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             missing += 1
+        except OSError:
+            tally.whole = False
+    if tally.files or tally.folders:
+        return f"deletes {tally.words()}"
+    if tally.late or missing < looked:
+        return _NOT_COUNTED
+    return _NOT_THERE if looked and tally.whole else ""
+
+
+def _names(words: Sequence[str], cwd: Path, moved: bool, tally: _Tally) -> Iterator[str]:
+    """Give what the operands stand for, as far as it is known before the command runs."""
+    for word in _operands(words):
+        if set("$`{") & set(word):
+            tally.whole = False  # only the shell knows
             continue
-        for size_bytes, is_folder in _below(path, found):
-            tally.folders += is_folder
-            tally.files += not is_folder
-            tally.size_bytes += size_bytes
-            if tally.files + tally.folders >= MAX_FILES or time.monotonic() > deadline:
+        for name in _expanded(os.path.expanduser(word), cwd, tally):
+            if moved and not os.path.isabs(name):
                 tally.whole = False
                 break
-    if missing == len(known):
-        return "nothing of that name is there now"
-    return f"deletes {tally.words()}"
+            yield name
 
 
 def _operands(words: Sequence[str]) -> list[str]:
@@ -87,33 +111,74 @@ def _operands(words: Sequence[str]) -> list[str]:
     return [word for word in words if not word.startswith("-")]
 
 
-def _expanded(word: str, cwd: Path) -> list[str]:
-    """Give the names that a word stands for; none when only the shell knows them."""
-    if set("$`{") & set(word):
-        return []
-    word = os.path.expanduser(word)
-    if not set("*?[") & set(word) or os.path.lexists(cwd / word):
-        return [word]
-    return list(islice(iglob(word, root_dir=cwd), MAX_NAMES))
-
-
-def _below(path: Path, found: os.stat_result) -> Iterator[tuple[int, bool]]:
-    """Give (bytes, is a folder) of a path and of all below it; links are not followed."""
-    if not path.is_dir() or path.is_symlink():
-        yield found.st_size, False
+def _expanded(word: str, cwd: Path, tally: _Tally) -> Iterator[str]:
+    """Give the paths that a word stands for, as the shell would, until the time of the tally is over."""
+    if not _has_wildcard(word) or os.path.lexists(cwd / word):
+        yield word
         return
-    yield 0, True
+    waiting = [("/" if word.startswith("/") else "", [part for part in word.split("/") if part])]
+    while waiting and not tally.is_over:
+        base, parts = waiting.pop()
+        if not parts:
+            yield base
+        elif _has_wildcard(parts[0]):
+            waiting += [(name, parts[1:]) for name in _matching(cwd, base, parts, tally)]
+        elif os.path.lexists(cwd / base / parts[0]):
+            waiting.append((os.path.join(base, parts[0]), parts[1:]))
+
+
+def _matching(cwd: Path, base: str, parts: Sequence[str], tally: _Tally) -> Iterator[str]:
+    """Give what of a folder matches the first of `parts`; only folders when others follow."""
+    pattern, hidden = parts[0], parts[0].startswith(".")
+    try:
+        with os.scandir(cwd / base) as entries:
+            for entry in entries:
+                if tally.is_over:
+                    return
+                fits = fnmatchcase(entry.name, pattern) and (hidden or not entry.name.startswith("."))
+                if fits and (len(parts) == 1 or entry.is_dir()):
+                    yield os.path.join(base, entry.name)
+    except OSError:
+        return  # a folder that cannot be listed matches nothing for the shell either
+
+
+def _has_wildcard(word: str) -> bool:
+    return bool(set("*?[") & set(word))
+
+
+def _add(path: Path, tally: _Tally) -> None:
+    """Count a path and all below it; links are not followed. Raises OSError and ValueError when it is not there."""
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        tally.files += 1
+        tally.size_bytes += found.st_size
+        return
+    tally.folders += 1
     waiting = [str(path)]
-    while waiting:
+    while waiting and not tally.is_over:
         try:
             with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    is_folder = entry.is_dir(follow_symlinks=False)
-                    if is_folder:
-                        waiting.append(entry.path)
-                    yield (0 if is_folder else entry.stat(follow_symlinks=False).st_size), is_folder
+                waiting += _counted(entries, tally)
         except OSError:
+            tally.whole = False
+
+
+def _counted(entries: Iterator[os.DirEntry[str]], tally: _Tally) -> list[str]:
+    """Count the entries of a folder; give the folders among them. Raises OSError when the list breaks off."""
+    folders: list[str] = []
+    for entry in entries:
+        if tally.is_over:
+            break
+        try:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            tally.size_bytes += 0 if is_folder else entry.stat(follow_symlinks=False).st_size
+        except OSError:
+            tally.whole = False
             continue
+        tally.folders += is_folder
+        tally.files += not is_folder
+        folders += [entry.path] if is_folder else []
+    return folders
 
 
 def _size(size_bytes: int) -> str:
