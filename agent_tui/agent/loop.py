@@ -375,6 +375,9 @@ class Agent:
                 return await self._stopped(turn)
             except (AgentTuiError, OSError) as error:
                 return await self._fail(turn, error)
+            except Exception:  # a bug may cost the turn, not the words
+                await self._return_unsent(turn)
+                raise
         finally:
             self._turn = None
             if self._reminded is not None and turn.prompt_at is not None and not turn.returned:
@@ -434,8 +437,7 @@ class Agent:
 
     async def _stopped(self, turn: Turn) -> TurnResult:
         returned = turn.requests <= 1 and self._forget_prompt(turn)
-        if turn.prompt and turn.prompt_at is None and not self._teller.origin:
-            await self._teller.notice(turn, "Your message was not sent.", returned=turn.prompt)
+        unsent = await self._return_unsent(turn)
         if returned or turn.messages:  # else nothing was written down that could have an end
             await self._teller.journal.turn_finished(
                 turn_id=turn.turn_id, stop_reason=PROMPT_RETURNED if returned else "cancelled"
@@ -445,14 +447,21 @@ class Agent:
                 turn_id=turn.turn_id, origin=self._teller.origin, usage=turn.usage, prompt_returned=returned
             )
         )
-        return turn.result("cancelled")
+        return turn.result("cancelled", prompt_returned=returned or unsent)
 
     async def _fail(self, turn: Turn, error: AgentTuiError | OSError) -> TurnResult:
         self.last_error = error
         # a prompt that the server refuses would make it refuse every later turn
         poisoned = isinstance(error, BadResponse) and self._forget_prompt(turn)
+        returned = poisoned or (bool(turn.prompt) and turn.prompt_at is None)
         await self._teller.sink(
-            TurnFailed(turn_id=turn.turn_id, origin=self._teller.origin, error=str(error), usage=turn.usage)
+            TurnFailed(
+                turn_id=turn.turn_id,
+                origin=self._teller.origin,
+                error=str(error),
+                usage=turn.usage,
+                prompt_returned=returned,
+            )
         )
         try:
             await self._teller.journal.turn_finished(
@@ -460,7 +469,14 @@ class Agent:
             )
         except (AgentTuiError, OSError) as second:
             await self._teller.notice(turn, f"The session could not be written: {second}")
-        return turn.result("failed", error=str(error))
+        return turn.result("failed", error=str(error), prompt_returned=returned)
+
+    async def _return_unsent(self, turn: Turn) -> bool:
+        """Give the person's prompt back when it was not written down; tell whether it was so."""
+        unsent = bool(turn.prompt) and turn.prompt_at is None and not self._teller.origin
+        if unsent:
+            await self._teller.notice(turn, "Your message was not sent.", returned=turn.prompt)
+        return unsent
 
     def _forget_prompt(self, turn: Turn) -> bool:
         """Take the turn's prompt out of the conversation; False when there is none or something came of it."""

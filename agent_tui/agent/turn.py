@@ -70,7 +70,7 @@ class Turn:
             outcome.effect == "denied" and outcome.result.data.get("unasked") is True for outcome in outcomes
         )
 
-    def result(self, stop_reason: TurnStop, *, error: str = "") -> TurnResult:
+    def result(self, stop_reason: TurnStop, *, error: str = "", prompt_returned: bool = False) -> TurnResult:
         """Give the turn's result."""
         return TurnResult(
             messages=tuple(self.messages),
@@ -81,4 +81,5 @@ class Turn:
             cost_usd=self.cost_usd,
             error=error,
             denied_unasked=self.denied_unasked,
+            prompt_returned=prompt_returned,
         )

@@ -182,11 +182,15 @@ class TurnFinished(TurnEvent):
 
 
 class TurnFailed(TurnEvent):
-    """The turn ended by an error; the session takes the next one."""
+    """The turn ended by an error; the session takes the next one.
+
+    `prompt_returned` says that the prompt stands nowhere in the conversation and goes back.
+    """
 
     type: Literal["turn_failed"] = "turn_failed"
     error: str
     usage: TokenUsage = TokenUsage()
+    prompt_returned: bool = False
 
 
 class TurnCancelled(TurnEvent):

@@ -90,7 +90,8 @@ class TurnResult(Data):
 
     `structured` is the answer to a schema, None without one. `cost_usd` is None when a price is not known.
     `pending_approvals` wait for an answer from elsewhere. `denied_unasked` counts calls that were denied only because
-    nobody could be asked.
+    nobody could be asked. `prompt_returned` says that the turn ended before anything came of its prompt, which stands
+    nowhere in the conversation.
     """
 
     messages: tuple[UserMessage | AssistantMessage, ...] = ()
@@ -101,3 +102,4 @@ class TurnResult(Data):
     cost_usd: float | None = None
     error: str = ""
     denied_unasked: int = 0
+    prompt_returned: bool = False

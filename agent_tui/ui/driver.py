@@ -177,7 +177,7 @@ class TurnDriver:
             while following is not None:
                 series = self.series
                 result = await backend.run_turn(following)
-                if series is None and result.stop_reason == "failed" and not result.messages:
+                if series is None and result.stop_reason == "failed" and result.prompt_returned:
                     self._host.give_back(following)
                 following = None if self._waiting else backend.next_follow_up()
                 if following is None:

@@ -131,8 +131,7 @@ class TurnView:
             case Retrying():
                 self._host.working_on(_retrying(event), wait_s=event.wait_s)
             case Compacted():
-                sizes = f"{tokens(event.tokens_before)} to {tokens(event.tokens_after)} tokens"
-                self._host.notice("info", f"The context was compacted from {sizes}.")
+                self._compacted(event)
             case Notice():
                 self._host.notice(event.level, event.text)
                 if event.returned:
@@ -144,6 +143,12 @@ class TurnView:
                 self._turn_ended(event)
             case _:
                 pass  # deltas and output were taken before
+
+    def _compacted(self, event: Compacted) -> None:
+        if event.origin:  # a sub-agent's context is not the one the person sees
+            return
+        sizes = f"{tokens(event.tokens_before)} to {tokens(event.tokens_after)} tokens"
+        self._host.notice("info", f"The context was compacted from {sizes}.")
 
     # Text
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent_tui.protocol.errors import BadResponse
-from agent_tui.protocol.events import Notice, TurnCancelled
+from agent_tui.protocol.errors import AuthError, BadResponse
+from agent_tui.protocol.events import Notice, TurnCancelled, TurnFailed
 from agent_tui.protocol.journal import NullJournal
 from agent_tui.protocol.messages import ToolResultBlock, UserMessage
 from agent_tui.protocol.permissions import PermissionRequest
@@ -138,3 +138,46 @@ async def test_reminders_have_arrived_only_with_a_prompt_that_stays(lost_by: str
     assert turn.result().stop_reason in ("cancelled", "failed")
     assert lost == []
     assert arrived == ["arrived"]
+
+
+async def test_a_refused_prompt_that_gave_up_open_calls_goes_back() -> None:
+    w = world(calls(use("bash", call_id="c")), BadResponse("too odd", status=400))
+    w.rounds.pending = (WAITING,)
+    agent = w.agent()
+    await agent.run("first")
+
+    result = await agent.run("odd words")
+
+    assert [(message.role, len(message.content)) for message in result.messages] == [("user", 1)]
+    assert result.prompt_returned is True
+    assert w.sink.of(TurnFailed)[0].prompt_returned is True
+
+
+@pytest.mark.parametrize("fault", [OSError("unreadable"), KeyError("a bug")])
+async def test_a_prompt_that_a_fault_kept_from_being_written_down_goes_back(fault: Exception) -> None:
+    async def attach(words: str) -> Any:
+        raise fault
+
+    w = world(text("never"))
+    agent = w.agent(attach=attach)
+
+    if isinstance(fault, OSError):
+        result = await agent.run("odd words")
+        assert result.prompt_returned is True
+        assert w.sink.of(TurnFailed)[0].prompt_returned is True
+    else:
+        with pytest.raises(KeyError):
+            await agent.run("odd words")
+        assert [notice.returned for notice in w.sink.of(Notice)] == ["odd words"]
+    assert agent.history == ()
+
+
+async def test_a_failed_turn_whose_prompt_stays_does_not_give_it_back() -> None:
+    w = world(AuthError("no key"))
+    agent = w.agent()
+
+    result = await agent.run("go")
+
+    assert result.prompt_returned is False
+    assert w.sink.of(TurnFailed)[0].prompt_returned is False
+    assert len(agent.history) == 1

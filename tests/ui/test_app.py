@@ -407,6 +407,7 @@ async def test_events_become_blocks_and_sentences(workspace: Path) -> None:
         emit(ToolDenied(turn_id="t", call_id="c9", tool="rm", display_name="Remove", title="x", reason="no")),
         emit(Retrying(turn_id="t", attempt=1, max_attempts=10, wait_s=2, reason="overloaded")),
         emit(Compacted(turn_id="t", tokens_before=90_000, tokens_after=12_000)),
+        emit(Compacted(turn_id="t", origin="c9", tokens_before=9_000, tokens_after=1_000)),
         emit(Notice(turn_id="t", level="warning", text="a result was missing")),
         emit(TurnFailed(turn_id="t", error="The key is not valid. Set ANTHROPIC_API_KEY.")),
     ]

@@ -2,6 +2,7 @@ import asyncio
 from pathlib import Path
 
 from agent_tui.protocol.events import Notice, TurnFailed
+from agent_tui.protocol.messages import TextBlock, UserMessage
 from agent_tui.protocol.tools import TurnResult
 from tests.support.fake_backend import FakeBackend, emit, wait_for
 from tests.support.screens import stage
@@ -39,8 +40,10 @@ async def test_what_is_being_written_stays_when_something_comes_back(workspace: 
 async def test_a_prompt_that_was_never_taken_up_is_in_the_prompt_again(workspace: Path) -> None:
     class Refusing(FakeBackend):
         async def run_turn(self, text: str) -> TurnResult:
-            await self.emit(TurnFailed(turn_id="t", error="The prompt was not sent, blocked by a hook."))
-            return TurnResult(stop_reason="failed", error="blocked")
+            error = "The prompt was not sent, blocked by a hook."
+            await self.emit(TurnFailed(turn_id="t", error=error, prompt_returned=True))
+            given_up = (UserMessage(content=(TextBlock(text="results of an open round"),)),)
+            return TurnResult(stop_reason="failed", error="blocked", messages=given_up, prompt_returned=True)
 
     async with stage(workspace, backend=Refusing(workspace)) as here:
         await here.send("my secret")
@@ -49,3 +52,16 @@ async def test_a_prompt_that_was_never_taken_up_is_in_the_prompt_again(workspace
         assert here.app.status.hint == "Your message is back in the input; Ctrl+U clears it"
         await here.press("ctrl+u")
         assert (here.app.prompt.text, here.app.status.hint) == ("", "")
+
+
+async def test_a_prompt_that_stands_in_the_conversation_does_not_come_back(workspace: Path) -> None:
+    class Failing(FakeBackend):
+        async def run_turn(self, text: str) -> TurnResult:
+            await self.emit(TurnFailed(turn_id="t", error="The server is down."))
+            return TurnResult(stop_reason="failed", error="down")
+
+    async with stage(workspace, backend=Failing(workspace)) as here:
+        await here.send("a long task")
+        await here.idle()
+
+        assert here.app.prompt.text == ""
