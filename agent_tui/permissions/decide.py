@@ -1,4 +1,4 @@
-"""Decides one need: own folders, deny, sealed, ask, allow, mode - in this order."""
+"""Decides one need: own folders, deny, mode plan, sealed, mode bypass, ask, allow, the other modes - in this order."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

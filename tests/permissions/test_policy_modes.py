@@ -112,3 +112,12 @@ def test_item_17_h60_always_deny_never_asks_again(desk: Any) -> None:
     desk.make(allow=["Bash(npm *)"])
     assert desk.run("npm test") == "deny"
     assert "grants.jsonl, line 1" in desk.ask(EXECUTE, "npm test").denial
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"), [(Mode.DEFAULT, "ask"), (Mode.AUTO, "ask"), (Mode.BYPASS, "allow")]
+)
+def test_ask_rules_hold_in_every_mode_but_bypass(desk: Any, mode: Mode, said: str) -> None:
+    desk.make(ask=["Bash(git push *)"], allow=["Bash(git *)"], mode=mode)
+
+    assert desk.run("git push origin main") == said
