@@ -137,9 +137,10 @@ class Verdicts:
         if not needs and audited:
             return
         needs = needs or (item.review.permissions if item.review else ()) or (_the_tool(item),)
+        by = next((one.decided_by for one in verdict.permissions), DecidedBy.PERSON)
         line = Verdict(
             call_id=request.call_id,
-            permissions=tuple(decision(need.id, Decision.ALLOW) for need in needs),
+            permissions=tuple(decision(need.id, Decision.ALLOW, by) for need in needs),
             feedback=verdict.feedback,
         )
         self.policy.record(request.model_copy(update={"permissions": needs}), line, edited=True)
