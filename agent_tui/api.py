@@ -105,9 +105,13 @@ ServerSource = str | Path | Mapping[str, object]
 class Result:
     """What one prompt came to.
 
-    `text` is the last reply, `structured` the answer to a schema. `error` says why the turn failed, "" when it did
-    not; `denied` counts calls that nobody allowed. `usage` sums all requests; `cost_usd` is None when a price is not
-    known.
+    `text` is the last reply, "" when there was none; `structured` the answer to a schema, None without one.
+    `stop_reason` says why it ended: "end_turn" or "stop_sequence" when the model was done, "max_tokens" when its reply was
+    cut, "context_overflow" when the conversation is too long, "refusal", "round_limit" at `max_rounds`, "budget" at
+    `max_tokens` or `max_budget_usd`, "cancelled", "failed", and "pending_approvals" when an approver put its answer off.
+    `error` says why it failed, "" when it did not; `denied` counts calls that were denied because nobody could be
+    asked. `usage` sums the tokens of all its requests, `cost_usd` their price in USD, None when a price is not known.
+    `messages` is what the turn added to the conversation, oldest first, its prompt included.
     """
 
     text: str
@@ -121,8 +125,8 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether the turn ended by itself."""
-        return not self.error and self.stop_reason not in ("cancelled", "round_limit", "budget")
+        """Whether the model ended the turn by itself, with a whole answer: nothing failed, cut or stopped it."""
+        return not self.error and self.stop_reason in ("end_turn", "stop_sequence")
 
 
 class Agent:
@@ -131,6 +135,15 @@ class Agent:
     Settings files, rules, grants, skills and the sandbox count as at the screen. Without an `approver` what would
     have to be asked is denied; it is a function that gets each request, or an object with `review` that gets those
     of a round together. `ask` answers the agent's own questions; without it there are none. One prompt at a time.
+
+    `workspace` must exist. `model` is NAME or PROVIDER:NAME; what is "" or None comes from the settings. `resume` is the
+    id, its beginning, or the name of an earlier session, `continue_last` opens the last one of the folder; without
+    `persistent` nothing is kept on disk. `schema` is a JSON schema of type object. `tools` are the only ones the model
+    gets, `allowed_tools` and `disallowed_tools` rules such as "Bash(git *)". `mcp_servers` are files, JSON texts or
+    mappings {"mcpServers": {...}}. `max_rounds` counts the rounds of tool calls of one prompt, `max_tokens` (in and out)
+    and `max_budget_usd` what this object has used; 0 is no limit, None that of the settings. A value that no
+    setting can have counts as not given, and `notices` names it. Before the session is opened and after its end every
+    other member raises AgentTuiError.
     """
 
     def __init__(
@@ -193,7 +206,7 @@ class Agent:
         self._core: Core | None = None
 
     async def __aenter__(self) -> Self:
-        """Open the session. Raises AgentTuiError when a setting, a key or the folder cannot be used."""
+        """Open the session. Raises AgentTuiError when the folder, the session, a key, a file of settings or the schema cannot be used."""
         if self._core is not None:
             raise AgentTuiError("This agent is open already.")
         try:
@@ -220,7 +233,11 @@ class Agent:
         await core.aclose()
 
     async def run(self, prompt: str, *, images: Sequence[ImageBlock] = ()) -> Result:
-        """Run one prompt to its end. A failure of the model is in the result, it is not raised."""
+        """Run one prompt to its end, with `images` before its text.
+
+        A failure of the model or the disk is in the result. Raises AgentTuiError when the agent is not open or a
+        prompt is running, and what `on_event` raises.
+        """
         result = await self._opened.run_turn(prompt, images=images)
         return _result(result)
 
@@ -230,7 +247,7 @@ class Agent:
 
     @property
     def session_id(self) -> str:
-        """The id of the session, for `resume`."""
+        """The id of the session, for `resume`. Without `persistent` it names nothing once the session is closed."""
         return self._opened.status().session_id
 
     @property
@@ -241,7 +258,7 @@ class Agent:
 
     @property
     def mode(self) -> ModeName:
-        """The permission mode; may be set between prompts and while one runs."""
+        """The permission mode; may be set between prompts and while one runs. Raises ValueError for a wrong word."""
         return self._opened.mode
 
     @mode.setter
@@ -250,18 +267,21 @@ class Agent:
 
     @property
     def usage(self) -> TokenUsage:
-        """Tokens of all requests of this object."""
+        """Tokens of all requests of this object, sub-agents included; not those of earlier runs of its session."""
         return self._opened.agent.spending.usage
 
     @property
     def tools(self) -> Sequence[str]:
-        """The names of the tools that the model has."""
+        """The names of the tools that the model has now; those of MCP servers come and go with them."""
         return [tool.name for tool in self._opened.tools()]
 
     @property
     def notices(self) -> Sequence[str]:
-        """What a person should know of the start: a tool that was left out, settings that do not count."""
-        return self._opened.notices()
+        """What a person should know of the start: a tool that was left out, settings that do not count.
+
+        Reading it uses nothing up. What becomes known later is a `Notice` event too.
+        """
+        return self._opened.all_notices()
 
     @property
     def _opened(self) -> Core:

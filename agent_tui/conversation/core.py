@@ -188,6 +188,10 @@ class Core:
         for text in await look():
             await self._desk.tell(Notice(turn_id="", level="info", text=text))
 
+    def all_notices(self) -> Sequence[str]:
+        """Give what `notices` gave or would give; nothing counts as told by it."""
+        return [*self._notices, *self._session.notices]
+
     def notices(self) -> Sequence[str]:
         return [*self._notices, *self._session.new_notices()]
 

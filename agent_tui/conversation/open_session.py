@@ -42,11 +42,15 @@ class OpenSession:
     skills: Mapping[str, str] | None = None
     shown: set[str] = field(default_factory=set[str])
 
+    @property
+    def notices(self) -> list[str]:
+        """The sentences about this session so far."""
+        instructions = self.surroundings.instructions
+        return [*self.record.notices, *(instructions.notices if instructions else [])]
+
     def new_notices(self) -> list[str]:
         """Give the sentences about this session that were not given yet."""
-        instructions = self.surroundings.instructions
-        said = [*self.record.notices, *(instructions.notices if instructions else [])]
-        new = [text for text in said if text not in self.shown]
+        new = [text for text in self.notices if text not in self.shown]
         self.shown.update(new)
         return new
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -22,6 +22,9 @@ from agent_tui import (
     Verdict,
     api,
 )
+from agent_tui.agent.limits import MAX_ROUNDS
+from agent_tui.protocol.messages import StopReason
+from agent_tui.protocol.tools import TurnResult
 from tests.support.fake_servers import MessagesServer, Tool, message
 from tests.support.mcp_world import SCRIPTS
 
@@ -222,6 +225,62 @@ async def test_limits_end_a_prompt_and_say_so(workspace: Path) -> None:
 
     assert result.stop_reason == "round_limit"
     assert not result.ok
+
+
+@pytest.mark.parametrize("reason", get_args(StopReason))
+def test_only_a_turn_that_the_model_ended_is_ok(reason: Any) -> None:
+    result = api._result(TurnResult(stop_reason=reason))
+
+    assert result.ok == (reason in ("end_turn", "stop_sequence"))
+
+
+async def test_notices_may_be_read_more_than_once(workspace: Path) -> None:
+    (workspace / ".agent-tui").mkdir()
+    (workspace / ".agent-tui" / "config.toml").write_text('[ui]\ntheme = "nord"\n')
+    (workspace / "AGENTS.md").write_text("@../outside.md\n")
+    (workspace.parent / "outside.md").write_text("x")
+    heard: list[str] = []
+
+    def listen(event: Event) -> None:
+        heard.extend([event.text] if event.type == "notice" else [])
+
+    async with offline(workspace, on_event=listen) as agent:
+        assert "trust" in str(agent.notices)
+        await agent.run("hello")
+        first, second = agent.notices, agent.notices
+
+    assert first == second
+    assert "it leads out of" in str(first)
+    assert "it leads out of" in str(heard)
+
+
+async def test_what_run_and_mode_raise(workspace: Path) -> None:
+    agent = offline(workspace)
+    with pytest.raises(AgentTuiError, match="not open"):
+        await agent.run("hello")
+
+    begun = asyncio.Event()
+    async with offline(
+        workspace, approver=lambda _request: True, on_event=lambda _event: begun.set()
+    ) as agent:
+        running = asyncio.create_task(agent.run("run sleep 300"))
+        async with asyncio.timeout(60):
+            await begun.wait()
+            with pytest.raises(AgentTuiError, match="running already"):
+                await agent.run("another")
+            agent.cancel()
+            await running
+        with pytest.raises(ValueError, match="not a valid"):
+            agent.mode = "everything"  # pyright: ignore[reportAttributeAccessIssue] - a program that is not checked
+
+
+async def test_no_limit_is_zero_and_a_wrong_one_is_told(workspace: Path) -> None:
+    async with offline(workspace, max_rounds=0, max_tokens=0, max_budget_usd=0) as agent:
+        assert agent._opened.agent.limits.max_rounds == 0
+        assert (await agent.run("hello")).ok
+    async with offline(workspace, max_rounds=-1) as agent:
+        assert agent._opened.agent.limits.max_rounds == MAX_ROUNDS
+        assert "max_rounds" in str(agent.notices)
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
