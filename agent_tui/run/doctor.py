@@ -6,13 +6,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent_tui.config.load import Loaded
 from agent_tui.config.paths import Paths, user_paths
 from agent_tui.config.settings import Settings
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.providers.connect import choose
 from agent_tui.run.checks import Check
 from agent_tui.run.extension_checks import extension_checks
+from agent_tui.run.found_problems import found_problems
 from agent_tui.run.models import provider_spec
 from agent_tui.run.options import RunOptions
 from agent_tui.run.own_checks import skill_checks, tool_checks
@@ -35,7 +35,7 @@ def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
         _program("rg", "searches use the built-in engine, which is slower"),
         _model(loaded.settings, paths),
         _folders(paths),
-        *_settings(loaded),
+        *_settings(workspace, inside=inside),
         *([] if inside else tool_checks(workspace, paths)),
         *skill_checks(workspace),
         *([] if inside else extension_checks(workspace, paths)),
@@ -89,7 +89,8 @@ def _folders(paths: Paths) -> Check:
     return Check("folders", True, f"sessions under {paths.sessions}")
 
 
-def _settings(loaded: Loaded) -> list[Check]:
-    if not loaded.problems:
+def _settings(workspace: Path, *, inside: bool) -> list[Check]:
+    problems = found_problems(workspace, inside=inside)
+    if not problems:
         return [Check("settings", True, "no problems")]
-    return [Check("settings", False, str(problem)) for problem in loaded.problems]
+    return [Check("settings", False, problem) for problem in problems]

@@ -105,15 +105,15 @@ def config_unset(key: str, scope: str, directory: Path | None) -> int:
 @DIRECTORY
 def config_validate(directory: Path | None) -> int:
     """Check settings."""
-    from agent_tui.run.settings import loaded_settings
+    from agent_tui.run.found_problems import found_problems
 
-    loaded = loaded_settings(RunOptions(), RunOptions(directory=directory).enter_directory(), trusted=True)
-    for problem in loaded.problems:
-        click.echo(str(problem))
-    if not loaded.problems:
+    problems = found_problems(RunOptions(directory=directory).enter_directory())
+    for problem in problems:
+        click.echo(problem)
+    if not problems:
         click.echo("no problems")
         return 0
-    click.echo("1 problem" if len(loaded.problems) == 1 else f"{len(loaded.problems)} problems")
+    click.echo("1 problem" if len(problems) == 1 else f"{len(problems)} problems")
     return 1
 
 

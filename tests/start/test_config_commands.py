@@ -109,3 +109,28 @@ def test_agent_itself_cannot_unset(
 
     assert main(["config", "unset", "ui.theme"]) == 2
     assert file.read_text() == WRITTEN
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('[permissions]\ndeny = "Bash(rm *)"\n', "config.toml:2: permissions.deny is not a list of rules"),
+        ('[permissions]\ndeny = ["Bsh(rm *)"]\n', "config.toml:2: deny 'Bsh(rm *)': there is no tool 'Bsh'"),
+        (
+            '[[hooks.pre_tol]]\ncommand = "x"\n',
+            "hooks.pre_tol: there is no such event; did you mean 'pre_tool'?",
+        ),
+        ("[[hooks.pre_tool]]\n", "config.toml:1: hooks.pre_tool: command: Field required"),
+        ("[mcp.servers.a]\ncommand = 5\n", "config.toml: mcp server 'a': command: "),
+    ],
+)
+def test_validate_and_doctor_say_what_a_run_would_find(
+    settings: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(settings)
+
+    assert main(["config", "validate"]) == 1
+    assert said in (printed := capsys.readouterr().out)
+    assert printed.endswith("1 problem\n")
+    assert main(["doctor"]) == 1
+    assert said in capsys.readouterr().out
