@@ -106,8 +106,10 @@ def load(
 
 def read_text(path: Path) -> str:
     """Read a settings file: UTF-8 with or without BOM, any line ends. Raises ValueError with the reason."""
+    if path.is_dir():
+        raise ValueError("is a folder; settings are read from a file")
     if not path.is_file():
-        raise ValueError("is not a file")
+        raise ValueError("is not a regular file")
     if path.stat().st_size > MAX_SIZE_BYTES:
         raise ValueError(f"is larger than {MAX_SIZE_BYTES:,} bytes")
     try:

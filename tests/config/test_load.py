@@ -114,7 +114,7 @@ def test_cf_01_directory_in_place_of_the_file_is_named(tmp_path: Path) -> None:
 
     loaded = load([Layer("user", tmp_path / "config.toml")])
 
-    assert "is not a file" in str(loaded.problems[0])
+    assert "is a folder; settings are read from a file" in str(loaded.problems[0])
 
 
 def test_cf_01_toml_error_names_line_and_column(tmp_path: Path) -> None:

@@ -120,6 +120,7 @@ def test_agent_itself_cannot_unset(
             '[[hooks.pre_tol]]\ncommand = "x"\n',
             "hooks.pre_tol: there is no such event; did you mean 'pre_tool'?",
         ),
+        ('hooks = "x"\n', "config.toml: hooks: tables are expected: [[hooks.EVENT]] with a command"),
         ("[[hooks.pre_tool]]\n", "config.toml:1: hooks.pre_tool: command: Field required"),
         ("[mcp.servers.a]\ncommand = 5\n", "config.toml: mcp server 'a': command: "),
     ],

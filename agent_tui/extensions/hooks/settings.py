@@ -77,6 +77,9 @@ def find_hooks(files: Sequence[HookFile]) -> FoundHooks:
         text = _text(file.path)
         for name, tables in _events(text):
             event = _event(name)
+            if not name:
+                problems.append(f"{file.path}: hooks: tables are expected: [[hooks.EVENT]] with a command")
+                continue
             if event is None:
                 problems.append(f"{file.path}: hooks.{name}: there is no such event{_meant(name)}")
                 continue
@@ -99,11 +102,15 @@ def _text(path: Path) -> str:
 
 
 def _events(text: str) -> Iterator[tuple[str, Sequence[object]]]:
+    """Give each event with its tables; the name "" stands for hooks that are no tables at all."""
     try:
         table: object = tomllib.loads(text.replace("\r\n", "\n")).get("hooks")
     except (ValueError, RecursionError):
         return
+    if table is None:
+        return
     if not isinstance(table, dict):
+        yield "", []
         return
     for name, value in cast("Mapping[str, object]", table).items():
         yield name, cast("Sequence[object]", value) if isinstance(value, list) else [value]

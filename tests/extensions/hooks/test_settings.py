@@ -80,6 +80,7 @@ def test_x31_a_guard_that_cannot_be_used_is_named_and_still_stands_in_its_place(
         ('[[hooks.stop]]\nmatcher = "bash"\ncommand = "x"', "no tool to match"),
         ('[[hooks.session_end]]\nfail_closed = true\ncommand = "x"', "nothing can be held back"),
         ("[hooks]\nstop = 3", "a table with a command is expected"),
+        ("hooks = 3", "hooks: tables are expected"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(tmp_path: Path, text: str, words: str) -> None:
@@ -88,7 +89,7 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path, text: str, words: str) ->
     assert words in problem
 
 
-@pytest.mark.parametrize("text", ["[[hooks.stop]\n", "hooks = 3", "\xff", "a = " + "[" * 5000])
+@pytest.mark.parametrize("text", ["[[hooks.stop]\n", "\xff", "a = " + "[" * 5000])
 def test_a_file_without_usable_hooks_has_none(tmp_path: Path, text: str) -> None:
     assert find(tmp_path, text) == FoundHooks()
 
