@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -62,21 +62,34 @@ def rows(requests: Sequence[PermissionRequest], *, project: Path) -> tuple[Row, 
             risk = max_risk(row.risk, permission.risk)
             found[key] = replace(row, members=(*row.members, member), risk=risk)
             targets.setdefault(key, []).append(permission.target)
-    return tuple(replace(row, suggested=_suggested(row, targets[key], project)) for key, row in found.items())
+    return tuple(
+        replace(row, suggested=_suggested(row.kind, row.pattern, targets[key], project))
+        for key, row in found.items()
+    )
 
 
-def _suggested(row: Row, targets: Sequence[str], project: Path) -> str:
-    """Give a pattern that covers the row and is never wider in level or depth than what was asked."""
-    if not row.pattern or row.kind not in _PATHS:
-        return row.pattern
+def lasting(requests: Sequence[PermissionRequest], *, project: Path) -> Mapping[Key, str]:
+    """Give for each permission the pattern that a lasting answer to it stores: that of its row, "" for none."""
+    return {member: row.suggested for row in rows(requests, project=project) for member in row.members}
+
+
+def narrowest(permission: Permission, *, project: Path) -> str:
+    """Give the pattern that a lasting answer to this permission alone stores, "" for none."""
+    return _suggested(permission.kind, permission.pattern, [permission.target], project)
+
+
+def _suggested(kind: PermissionKind, pattern: str, targets: Sequence[str], project: Path) -> str:
+    """Give a pattern that covers the targets and is never wider in level or depth than what was asked."""
+    if not pattern or kind not in _PATHS:
+        return pattern
     distinct = list(dict.fromkeys(targets))
-    tool = "Edit" if row.kind is PermissionKind.WRITE else "Read"
+    tool = "Edit" if kind is PermissionKind.WRITE else "Read"
     if len(distinct) == 1:
-        tail = "/**" if row.pattern.endswith("/**)") and os.path.isdir(distinct[0]) else ""
+        tail = "/**" if pattern.endswith("/**)") and os.path.isdir(distinct[0]) else ""
         return f"{tool}({path_pattern(distinct[0], project=str(project))}{tail})"
     common = os.path.commonpath(distinct)
     if common in ("/", str(project), str(project.parent)):
-        return row.pattern
+        return pattern
     return f"{tool}({path_pattern(common, project=str(project))}/**)"
 
 

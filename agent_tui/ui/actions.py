@@ -488,6 +488,6 @@ class AppActions:
         """Let the person's own editor change a file."""
         return open_outside(self._app, path)
 
-    def edit_outside(self, text: str) -> str | None:
+    def edit_outside(self, text: str, *, say: Callable[[str], None] | None = None) -> str | None:
         """Let the person's own editor change a text; None when there is none or it failed."""
-        return edit_outside(self._app, text)
+        return edit_outside(self._app, text, say=say)

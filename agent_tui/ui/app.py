@@ -336,7 +336,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         if self.prompt.text:
             self._warm_up()
         if self.banner.display and self._link is not None:
-            self.show_banner(self._link.approver.pending)
+            self.show_banner(self._link.approver.pending, self._link.approver.undecided)
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         """Send what was written."""
@@ -411,9 +411,9 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         """Put a prompt back that was not begun, and say so."""
         self.status.show_hint(self.prompt.give_back(prompt))
 
-    def show_banner(self, count: int) -> None:
+    def show_banner(self, count: int, undecided: int) -> None:
         """Show how many calls wait behind the banner."""
-        self.banner.show(count, prompt_empty=not self.prompt.text)
+        self.banner.show(count, undecided, prompt_empty=not self.prompt.text)
 
     def attention(self, text: str) -> None:
         """Tell a person who looks elsewhere."""

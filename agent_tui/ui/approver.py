@@ -21,8 +21,8 @@ class ApprovalHost(Protocol):
 
     def close_approval(self, screen: ApprovalScreen) -> None: ...
 
-    def approval_waits(self, count: int) -> None:
-        """Show the banner with `count` calls, or hide it (0)."""
+    def approval_waits(self, count: int, undecided: int) -> None:
+        """Show the banner with `count` calls, `undecided` of them without a decision, or hide it (0)."""
         ...
 
     def is_typing(self) -> bool: ...
@@ -42,6 +42,25 @@ class Announced:
     settled: Sequence[PermissionRequest]
 
 
+class Announcements:
+    """Keeps what was told of reviews until each of them begins: several may wait for their turn."""
+
+    def __init__(self) -> None:
+        self._told: list[Announced] = []
+
+    def add(self, order: Sequence[str], settled: Sequence[PermissionRequest]) -> None:
+        """Keep what the review of these calls shows beside what it asks."""
+        if settled or order:
+            self._told.append(Announced(order, settled))
+
+    def take(self, requests: Sequence[PermissionRequest]) -> Announced:
+        """Give what was told of the review of `requests`, once."""
+        first = requests[0].call_id
+        told = next((one for one in self._told if first in one.order), Announced((), ()))
+        self._told = [one for one in self._told if one is not told]
+        return told
+
+
 class ScreenApprover:
     """One screen for all that waits. Called again while it is open, it appends the rows.
 
@@ -54,24 +73,21 @@ class ScreenApprover:
         self._round: Round | None = None
         self._screen: ApprovalScreen | None = None
         self._lowered = False
-        self._announced: list[Announced] = []
+        self._announced = Announcements()
 
     @property
     def pending(self) -> int:
         """How many calls wait for an answer."""
         return len(self._round.rows) if self._round is not None else 0
 
+    @property
+    def undecided(self) -> int:
+        """How many of them have no decision yet."""
+        return len(self._round.undecided()) if self._round is not None else 0
+
     def announce(self, order: Sequence[str], settled: Sequence[PermissionRequest]) -> None:
         """Keep what the next review of these calls shows beside what it asks."""
-        if settled or order:
-            self._announced.append(Announced(order, settled))
-
-    def _told(self, requests: Sequence[PermissionRequest]) -> Announced:
-        """Take what was announced for `requests`."""
-        first = requests[0].call_id
-        told = next((one for one in self._announced if first in one.order), Announced((), ()))
-        self._announced = [one for one in self._announced if one is not told]
-        return told
+        self._announced.add(order, settled)
 
     async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
         """Ask the person; a call that is missing in the answer is denied."""
@@ -81,7 +97,7 @@ class ScreenApprover:
         is_first = self._round is None
         round_ = self._round = self._round or self._host.make_round()
         ids = [request.call_id for request in requests]
-        told = self._told(requests)
+        told = self._announced.take(requests)
         try:
             round_.append(requests, answered, settled=told.settled, order=told.order)
             self._show(is_first)
@@ -97,12 +113,12 @@ class ScreenApprover:
         elif self._screen is not None:
             self._screen.rows_changed()
         else:
-            self._host.approval_waits(self.pending)
+            self._host.approval_waits(self.pending, self.undecided)
 
     def _begin(self) -> None:
         if self._host.is_typing():
             self._lowered = False
-            self._host.approval_waits(self.pending)
+            self._host.approval_waits(self.pending, self.undecided)
             self._host.when_typing_stops(self._raise_unless_lowered)
         else:
             self.raise_screen()
@@ -115,7 +131,7 @@ class ScreenApprover:
         """Open the screen for what waits."""
         if self._round is None or self._screen is not None:
             return
-        self._host.approval_waits(0)
+        self._host.approval_waits(0, 0)
         self._screen = self._host.make_approval(self._round)
         self._host.open_approval(self._screen)
 
@@ -125,7 +141,7 @@ class ScreenApprover:
         if screen is not None:
             self._host.close_approval(screen)
         if self._round is not None:
-            self._host.approval_waits(self.pending)
+            self._host.approval_waits(self.pending, self.undecided)
 
     def deny_all(self) -> None:
         """Answer everything that waits with a no."""
@@ -137,10 +153,10 @@ class ScreenApprover:
             if self._screen is not None:
                 self._screen.rows_changed()
             else:
-                self._host.approval_waits(self.pending)
+                self._host.approval_waits(self.pending, self.undecided)
             return
         screen, self._screen, self._round = self._screen, None, None
         self._lowered = False
-        self._host.approval_waits(0)
+        self._host.approval_waits(0, 0)
         if screen is not None:
             self._host.close_approval(screen)

@@ -13,6 +13,7 @@ from agent_tui.ui.approver import ScreenApprover
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.room import Room
 from agent_tui.ui.turn import TurnView
+from agent_tui.ui.widgets.activity import waiting_words
 
 if TYPE_CHECKING:
     from agent_tui.toolkit.context import Question
@@ -100,7 +101,8 @@ class Link:
         """Put the screen over the conversation."""
         self._app.push_screen(screen)
         self._room.make(screen)
-        self._app.waits_for_person(_waiting(len(screen.round.rows)))
+        undecided = len(screen.round.undecided())
+        self._app.waits_for_person(waiting_words(len(screen.round.rows), undecided))
 
     def close_approval(self, screen: ApprovalScreen) -> None:
         """Take the screen away, with whatever stands above it."""
@@ -108,11 +110,11 @@ class Link:
         self._room.give_back()
         self._app.person_answered()
 
-    def approval_waits(self, count: int) -> None:
+    def approval_waits(self, count: int, undecided: int) -> None:
         """Show the banner."""
-        self._app.show_banner(count)
+        self._app.show_banner(count, undecided)
         if count:
-            self._app.attention(_waiting(count))
+            self._app.attention(waiting_words(count, undecided))
 
     def is_typing(self) -> bool:
         """Tell whether the person writes right now."""
@@ -130,14 +132,10 @@ class Link:
         """Tell whether the terminal got its focus a moment ago."""
         return self._app.just_focused()
 
-    def edit_outside(self, text: str) -> str | None:
-        """Let the person's own editor change a text; None when it could not."""
-        return self._app.actions.edit_outside(text)
+    def edit_outside(self, text: str, say: Callable[[str], None]) -> str | None:
+        """Let the person's own editor change a text; None when it could not, which `say` is told."""
+        return self._app.actions.edit_outside(text, say=say)
 
     def palette_now(self) -> Palette:
         """Give the colours in force."""
         return self._app.palette
-
-
-def _waiting(count: int) -> str:
-    return "1 call waits for your decision" if count == 1 else f"{count} calls wait for your decision"

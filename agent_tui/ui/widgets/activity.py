@@ -103,6 +103,13 @@ def _duration(seconds: float) -> str:
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
 
 
+def waiting_words(count: int, undecided: int) -> str:
+    """Say what `count` calls wait for, when `undecided` of them have no answer yet."""
+    if undecided:
+        return f"{'1 call waits' if undecided == 1 else f'{undecided} calls wait'} for your decision"
+    return "Your answer waits to be sent" if count == 1 else f"Your {count} answers wait to be sent"
+
+
 class Banner(Widget):
     """Says that calls wait for a decision while the person writes."""
 
@@ -116,24 +123,23 @@ class Banner(Widget):
     def __init__(self, keys: Keymap, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._keys = keys
-        self._count = 0
+        self._text = ""
         self._on_empty = True
 
-    def show(self, count: int, *, prompt_empty: bool) -> None:
-        """Show that `count` calls wait; 0 hides the banner."""
-        self._count = count
+    def show(self, count: int, undecided: int, *, prompt_empty: bool) -> None:
+        """Show that `count` calls wait, `undecided` of them for a decision; 0 hides the banner."""
+        self._text = waiting_words(count, undecided)
         self._on_empty = prompt_empty
         self.display = count > 0
         self.refresh(layout=True)
 
     def render(self) -> Content:
         """Draw the sentence."""
-        what = "1 call waits" if self._count == 1 else f"{self._count} calls wait"
         send, stop = self._keys.hint("prompt", "submit"), self._keys.hint("prompt", "escape")
         how = f"{send} opens" if self._on_empty else f"empty the prompt and press {send}, or click here"
         return spans(
             ("◆ ", "bold $warning"),
-            (f"{what} for your decision", "bold"),
+            (self._text, "bold"),
             (f"  {how} · {stop} stops the turn", "$muted"),
         )
 

@@ -218,12 +218,30 @@ async def test_enter_on_an_empty_prompt_raises_the_round_with_its_decisions_kept
     async with stage(workspace, backend=asking(workspace, *mixed_round()), size=(120, 40)) as here:
         await here.send("go")
         screen = await here.approval()
-        await here.press("y", "escape", "enter")
+        await here.press("y", "escape")
+        await here.until(lambda: "6 calls wait for your decision" in here.picture())
+        await here.press("enter")
 
         raised = await here.approval()
 
         assert raised is not screen
         assert states(raised)["c1"] == "allowed"
+
+
+async def test_the_banner_of_a_round_that_is_decided_says_that_it_was_not_sent(workspace: Path) -> None:
+    requests = (bash_request("c1"), bash_request("c2", "make"))
+    async with stage(workspace, backend=asking(workspace, *requests), size=(120, 40)) as here:
+        await here.send("go")
+        await here.approval()
+
+        await here.press("Y", "escape")
+
+        await here.until(lambda: "Your 2 answers wait to be sent" in here.picture())
+        await here.press("enter")
+        await here.approval()
+        await here.press("enter")
+        await here.idle()
+        assert here.backend.ran == ["c1", "c2"]
 
 
 async def test_ctrl_c_in_the_screen_stops_the_turn_and_denies(workspace: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from agent_tui.protocol.permissions import Decision, PermissionRequest, Scope
 from agent_tui.ui.render.safe import unvis
 from agent_tui.ui.screens.approval import preview
+from agent_tui.ui.widgets.editor import Field
 from tests.support.approval_requests import bash_request, edit_request, mixed_round, tool_request
 from tests.support.approval_stage import asking, decided, states
 from tests.support.screens import stage
@@ -187,7 +188,7 @@ async def test_the_row_of_a_permission_suggests_no_more_than_its_calls_need() ->
 
         await here.press("tab", "p")
 
-        assert screen.text_written == "Edit(/src/a/**)"
+        assert screen.query_one(Field).text == "Edit(/src/a/**)"
 
 
 async def test_a_permission_is_decided_for_all_calls_that_need_it(workspace: Path) -> None:

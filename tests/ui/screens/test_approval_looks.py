@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.permissions import Decision, PermissionKind, Risk
+from agent_tui.ui.screens.approval.pane import Pane
 from tests.support.approval_requests import bash_request, edit_request, mixed_round, permission, tool_request
 from tests.support.approval_stage import asking, decided, states
 from tests.support.fake_backend import FakeBackend, approve, say
@@ -85,7 +86,7 @@ async def test_layout_wrap_full_and_group_change_only_the_view(workspace: Path) 
 
         await here.press("f")
         await here.until(lambda: rows_with("src/cli.py") == 0)
-        assert screen.preview_pane.size.height > 30
+        assert screen.query_one(Pane).size.height > 30
         await here.press("escape")
         await here.until(lambda: rows_with("src/cli.py") == 1)
 

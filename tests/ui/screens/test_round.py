@@ -84,7 +84,7 @@ def test_pe_16_a_lasting_answer_releases_the_twins_visibly() -> None:
     released = row_of(found, "c3").decisions["p0"]
     assert released.decided_by is DecidedBy.RULE
     assert released.rule is not None
-    assert released.rule.text == "WebFetch(domain:docs.example.com)"
+    assert released.rule.text == "WebFetch(domain:docs.example.com), allowed for this session just now"
 
 
 def test_taking_a_lasting_answer_back_takes_what_it_released_back() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -208,7 +209,15 @@ class Face(Vertical):
         """Say what the field is for, in few words where there is little room."""
         size = self.screen.size
         is_small = size.height < TINY_HEIGHT or size.width < _SHORT_WIDTH
-        self.say((writing.short_caption if is_small else writing.caption)(text, self.keys))
+        if is_small:
+            self.say(writing.short_caption(text, self.keys))
+            return
+        caption, outside = (
+            writing.caption(text, self.keys),
+            self.keys.legend(("field", "outside", "your editor")),
+        )
+        longer = f"{caption} · {outside}" if outside else caption
+        self.say(longer if cell_len(longer) <= self.size.width - 2 else caption)
 
     def fit(self, size: Size, *, single: bool, whole: bool) -> None:
         """Choose the height: half the screen for one call, most of it for a round, all of a small one."""

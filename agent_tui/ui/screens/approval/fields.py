@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -12,11 +11,17 @@ from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import Decision, Permission, Scope
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
-from agent_tui.ui.screens.approval.labels import SCOPE_WORDS
 from agent_tui.ui.screens.approval.preview import arguments_of, command_of
-from agent_tui.ui.screens.approval.round import Round, Row
+from agent_tui.ui.screens.approval.round import SCOPE_WORDS, Round, Row
 
+Target = PermissionGroup | tuple[Row, Permission]
+"""What a lasting decision is about: a joined permission, or one permission of one call."""
 LASTING = (Scope.SESSION, Scope.PROJECT, Scope.USER)
+
+
+def pattern_of(target: Target) -> str:
+    """Give the pattern that is suggested for it, "" when it can be decided once only."""
+    return target.pattern if isinstance(target, PermissionGroup) else target[0].pattern_of(target[1])
 
 
 @dataclass
@@ -92,26 +97,25 @@ class CallEdit:
 class Lasting:
     """A decision that stays: its scope, and one pattern after the other for each permission.
 
-    `then` is called with the chosen (pattern, scope) per target; the first Enter shows what will be stored, the
-    second confirms.
+    `chosen` takes one pattern per target, in their order; the first Enter shows what will be stored, the second
+    confirms.
     """
 
     round_: Round
     decision: Decision
-    targets: list[PermissionGroup | tuple[Row, Permission]]
+    targets: list[Target]
     scope: Scope = Scope.PROJECT
     confirming: bool = False
     chosen: list[str] = field(default_factory=list[str])
 
     @property
-    def _target(self) -> PermissionGroup | tuple[Row, Permission]:
+    def _target(self) -> Target:
         return self.targets[len(self.chosen)]
 
     @property
     def text(self) -> str:
         """The pattern that is suggested."""
-        target = self._target
-        return target.pattern if isinstance(target, PermissionGroup) else target[1].pattern
+        return pattern_of(self._target)
 
     def next_scope(self) -> None:
         """Choose the next longer scope, after the last the first."""
@@ -187,4 +191,3 @@ class Lasting:
 
 
 Writing = Comment | CallEdit | Lasting
-Done = Callable[[], None]

@@ -4,47 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agent_tui.protocol.permissions import Decision
+from agent_tui.protocol.permissions import Decision, Risk
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.screens.approval import labels, preview
 from agent_tui.ui.screens.approval.face import Face, Shown
 from agent_tui.ui.screens.approval.round import Round, Row
 
-_DECIDING = frozenset(["allow", "session", "deny", "always", "never", "toggle", "comment", "edit", "hunks"])
+_OF_GROUPS = frozenset(["allow", "session", "deny", "always", "never", "toggle"])
+_OF_CALLS = frozenset([*_OF_GROUPS, "comment", "edit", "hunks"])
+_OF_ALL = frozenset(["allow_all", "allow_all_session", "deny_all"])
 
 
 class Gate:
     """Nothing is decided unseen, in the moment it appeared, or that a rule decided already. It says why not."""
 
     def __init__(
-        self, face: Face, round_: Round, keys: Keymap, *, clock: Callable[[], float], grace_s: float
+        self,
+        face: Face,
+        round_: Round,
+        keys: Keymap,
+        *,
+        clock: Callable[[], float],
+        grace_s: float,
+        just_focused: Callable[[], bool],
     ) -> None:
         self._face, self._round, self._keys = face, round_, keys
-        self._clock, self._grace_s = clock, grace_s
+        self._clock, self._grace_s, self._just_focused = clock, grace_s, just_focused
 
     def stops(self, action: str, shown: Shown) -> bool:
-        """Tell whether `action` would decide a call that a rule answered."""
+        """Tell whether `action` would decide a call that a rule answered, or one that is not what is chosen from."""
+        why = self._objection(action, shown)
+        if why:
+            self._face.say(why)
+        return bool(why)
+
+    def _objection(self, action: str, shown: Shown) -> str:
+        if shown.hunks is not None and action in _OF_CALLS | _OF_ALL:
+            ends = self._keys.legend(
+                ("approval", "submit", "takes these hunks"), ("approval", "escape", "leaves")
+            )
+            return f"First the hunks: {ends}."
+        if shown.pane == "permissions":
+            to_calls = self._keys.hint("approval", "escape")
+            is_other = action in _OF_CALLS - _OF_GROUPS
+            return (
+                f"That is for one call, not for a permission: {to_calls} goes to the calls."
+                if is_other
+                else ""
+            )
         row = self._face.current(shown)
-        if action not in _DECIDING or shown.pane == "permissions" or row is None or not row.is_settled:
-            return False
-        self._face.say(f"Nothing to decide here: this call {labels.settled_words(row)}.")
-        return True
+        if action in _OF_CALLS and row is not None and row.is_settled:
+            return f"Nothing to decide here: this call {labels.settled_words(row)}."
+        return ""
+
+    def takes_click(self, opened_at: float) -> bool:
+        """Tell whether a click may decide: not when it only wanted the window, nor as the screen has just come."""
+        return self._clock() - opened_at >= self._grace_s and not self._just_focused()
 
     def targets(self, shown: Shown) -> list[Row]:
         """Give the calls a key decides: those of the joined permission, or the one under the cursor."""
-        group = self._face.current_group(shown)
-        if shown.pane == "permissions" and group is not None:
-            return [row for row in self._round.rows if row.call_id in group.calls]
+        if shown.pane == "permissions":
+            group = self._face.current_group(shown)
+            return [row for row in self._round.rows if group is not None and row.call_id in group.calls]
         row = self._face.current(shown)
         return [row] if row is not None else []
 
     def may(self, rows: Sequence[Row], decision: Decision, shown: Shown) -> bool:
-        """Tell whether all of `rows` may be decided so; what must be read first is shown."""
+        """Tell whether all of `rows` may be decided so; what must be looked at or read first is shown."""
         now = self._clock()
         if any(now - row.added_at < self._grace_s for row in rows):
             return False
         if decision is Decision.DENY:
             return bool(rows)
+        unseen = [row for row in rows if row.risk is Risk.HIGH and not row.looked_at]
+        if unseen:
+            self._face.say("HIGH risk: look at this call first, then decide.")
+            self._face.calls.move_to(shown.order.index(unseen[0]))
+            return False
         unread = [row for row in rows if preview.must_be_read(row) and not row.read and row.edited is None]
         if unread:
             self._ask_to_read(unread[0], shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +68,10 @@ class Grouper:
             )
             for row in batch.rows(requests, project=self.project)
         ]
+
+    def lasting(self, requests: Sequence[PermissionRequest]) -> Mapping[tuple[str, str], str]:
+        """Give the pattern that "always" begins with, for each (call_id, permission id)."""
+        return batch.lasting(requests, project=self.project)
 
     def covers(self, pattern: str, permission: Permission) -> bool:
         """Tell whether a grant of `pattern` also answers `permission`."""

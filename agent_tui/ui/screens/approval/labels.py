@@ -15,12 +15,6 @@ from agent_tui.ui.screens.approval.preview import RISK_MARKS, command_of, rule_p
 from agent_tui.ui.screens.approval.round import Round, Row
 from agent_tui.ui.widgets.elastic import Elastic, Part
 
-SCOPE_WORDS = {
-    Scope.ONCE: "once",
-    Scope.SESSION: "this session",
-    Scope.PROJECT: "this project",
-    Scope.USER: "every project",
-}
 _SHORT_SCOPES = {
     Scope.ONCE: "once",
     Scope.SESSION: "session",

@@ -104,15 +104,17 @@ class Pane(ScrollView):
     """
 
     class EndSeen(Message):
-        """The last row that must be seen is on screen."""
+        """The last row that must be seen of `subject` is on screen."""
 
-        def __init__(self, pane: Pane) -> None:
+        def __init__(self, pane: Pane, subject: object) -> None:
             super().__init__()
             self.pane = pane
+            self.subject = subject
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._sources: list[Source] = []
+        self._subject: object = None
         self._starts: list[int] = []
         self._total = 0
         self._needed = 0
@@ -136,10 +138,19 @@ class Pane(ScrollView):
         return self._wrap
 
     def show(
-        self, sources: Sequence[Source], *, needed: int = 0, start: int = 0, keep_place: bool = False
+        self,
+        sources: Sequence[Source],
+        *,
+        needed: int = 0,
+        start: int = 0,
+        keep_place: bool = False,
+        subject: object = None,
     ) -> None:
-        """Show other lines, from source `start`. The first `needed` sources must be seen to their end."""
-        self._sources, self._needed = list(sources), needed
+        """Show other lines, from source `start`. The first `needed` sources must be seen to their end.
+
+        `EndSeen` names the `subject` they are about; for None it is never sent.
+        """
+        self._sources, self._needed, self._subject = list(sources), needed, subject
         if keep_place:
             self._lay_out()
             return
@@ -194,7 +205,7 @@ class Pane(ScrollView):
         self._total = total
         self.virtual_size = Size(0, total)
         self.refresh()
-        self.call_after_refresh(self._check_end)
+        self._check_end()
 
     @property
     def end_is_visible(self) -> bool:
@@ -202,8 +213,13 @@ class Pane(ScrollView):
         return self.size.height > 0 and self.scroll_offset.y + self.size.height >= self._needed_rows
 
     def _check_end(self) -> None:
-        if self.end_is_visible and self._sources:
-            self.post_message(self.EndSeen(self))
+        """Tell of the end once it was drawn; lines that made way for others before that were not seen."""
+        if self._subject is not None:
+            self.call_after_refresh(self._tell_end, self._subject)
+
+    def _tell_end(self, subject: object) -> None:
+        if subject is self._subject and self.end_is_visible:
+            self.post_message(self.EndSeen(self, subject))
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay the lines out anew."""

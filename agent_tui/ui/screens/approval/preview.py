@@ -185,8 +185,8 @@ def why(row: Row) -> list[Content]:
         if not permission.reason and not row.is_settled:
             lines.append(Content.styled("    no rule allows or denies it, so you are asked", "$muted"))
         lasting = (
-            f"“always” would store {vis(permission.pattern)}"
-            if permission.pattern
+            f"“always” would store {vis(pattern)}"
+            if (pattern := row.pattern_of(permission))
             else "it can only be allowed once"
         )
         lines.append(Content.styled(f"    {lasting}", "$muted"))

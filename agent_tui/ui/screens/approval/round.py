@@ -23,6 +23,12 @@ from agent_tui.protocol.permissions import (
 )
 from agent_tui.ui.screens.approval.grouping import Grouper, PermissionGroup, highest
 
+SCOPE_WORDS = {
+    Scope.ONCE: "once",
+    Scope.SESSION: "this session",
+    Scope.PROJECT: "this project",
+    Scope.USER: "every project",
+}
 RowState = Literal["open", "partial", "allowed", "denied"]
 
 
@@ -30,6 +36,8 @@ RowState = Literal["open", "partial", "allowed", "denied"]
 class Row:
     """One call that waits. `looked_at` says that its preview was on screen, `read` that all of it was.
 
+    `patterns` holds what a lasting answer stores for each permission, by its id: never wider than what the list of
+    permissions shows for it.
     A row that `is_settled` was answered by a rule before anybody was asked: it is shown and never decided.
     """
 
@@ -37,6 +45,7 @@ class Row:
     answered: asyncio.Event
     added_at: float
     is_settled: bool = False
+    patterns: Mapping[str, str] = field(default_factory=dict[str, str])
     decisions: dict[str, PermissionDecision] = field(default_factory=dict[str, PermissionDecision])
     bare: Decision | None = None
     feedback: str = ""
@@ -102,6 +111,10 @@ class Row:
         preview = self.request.preview
         return preview.hunks if isinstance(preview, ChangePreview) else 0
 
+    def pattern_of(self, permission: Permission) -> str:
+        """Give what a lasting answer stores for one of its permissions, "" when it can be answered once only."""
+        return self.patterns.get(permission.id, permission.pattern)
+
     def verdict(self) -> Verdict:
         """Give the answer; what is undecided is denied."""
         permissions = tuple(
@@ -150,7 +163,7 @@ class Round:
         for call_id in (*order, *(request.call_id for request in requests)):
             self._places.setdefault(call_id, len(self._places))
         self.rows += [Row(request, answered, now) for request in requests]
-        self._by_id = {row.call_id: row for row in self.rows}
+        self._know_rows()
         self.settled += [Row(request, answered, now, is_settled=True) for request in settled]
 
     def listed(self) -> list[Row]:
@@ -161,9 +174,15 @@ class Round:
         """Take rows out, answered or not; with the last of a caller what was settled beside them."""
         ids = set(call_ids)
         self.rows = [row for row in self.rows if row.call_id not in ids]
-        self._by_id = {row.call_id: row for row in self.rows}
+        self._know_rows()
         callers = {id(row.answered) for row in self.rows}
         self.settled = [row for row in self.settled if id(row.answered) in callers]
+
+    def _know_rows(self) -> None:
+        self._by_id = {row.call_id: row for row in self.rows}
+        known = self.grouper.lasting([row.request for row in self.rows])
+        for row in self.rows:
+            row.patterns = {one.id: known[row.call_id, one.id] for one in row.request.permissions}
 
     def find(self, call_id: str) -> Row | None:
         """Give the row of a call that waits."""
@@ -184,6 +203,10 @@ class Round:
         allowed, denied = states.count("allowed"), states.count("denied")
         return allowed, denied, len(states) - allowed - denied
 
+    def undecided(self) -> list[Row]:
+        """Give the rows that have no answer yet."""
+        return [row for row in self.rows if not row.is_decided]
+
     # Deciding
 
     def decide(self, row: Row, decision: Decision, scope: Scope = Scope.ONCE) -> str:
@@ -193,7 +216,7 @@ class Round:
         if not row.request.permissions:
             row.bare = decision
         for permission in row.request.permissions:
-            self._set(row, permission, decision, scope, permission.pattern)
+            self._set(row, permission, decision, scope, row.pattern_of(permission))
         return ""
 
     def _not_lasting(self, row: Row) -> str:
@@ -217,6 +240,12 @@ class Round:
             if (row := self.find(call_id)) is not None:
                 self._set(row, permission, decision, scope, pattern)
 
+    def allows(self, chosen: PermissionGroup) -> bool:
+        """Tell whether a joined permission is allowed for every call that needs it."""
+        rows = [(self.find(call_id), permission.id) for call_id, permission in chosen.members]
+        made = [row.decisions.get(permission_id) for row, permission_id in rows if row is not None]
+        return all(one is not None and one.decision is Decision.ALLOW for one in made)
+
     def decide_all(
         self,
         decision: Decision,
@@ -229,8 +258,8 @@ class Round:
         """Decide every undecided row; give how many were skipped because they must be looked at first.
 
         An allowing key skips HIGH rows that were not looked at, rows `needs_look` names and rows that have just
-        come. For longer than once each permission gets a grant of exactly its own pattern, and one without a
-        pattern is allowed once.
+        come. For longer than once each permission gets a grant of exactly the pattern that is shown for it, and one
+        without a pattern is allowed once.
         """
         skipped = 0
         for row in self.rows:
@@ -245,8 +274,8 @@ class Round:
                 row.bare = decision
             for permission in row.request.permissions:
                 if permission.id not in row.decisions:
-                    lasting = scope if permission.pattern else Scope.ONCE
-                    self._set(row, permission, decision, lasting, permission.pattern)
+                    pattern = row.pattern_of(permission)
+                    self._set(row, permission, decision, scope if pattern else Scope.ONCE, pattern)
         return skipped
 
     def clear(self, row: Row) -> None:
@@ -266,7 +295,7 @@ class Round:
             pattern=pattern if scope is not Scope.ONCE else "",
         )
         if scope is not Scope.ONCE:
-            self._release(decision, scope, pattern)
+            self._release(row.decisions[permission.id])
 
     def _unset(self, row: Row, permission: Permission) -> None:
         old = row.decisions.pop(permission.id, None)
@@ -275,20 +304,20 @@ class Round:
         if any(one.pattern == old.pattern for other in self.rows for one in other.decisions.values()):
             return
         for other in self.rows:
-            for released in [p for p, one in other.decisions.items() if _released_by(one, old.pattern)]:
+            for released in [p for p, one in other.decisions.items() if one.rule == _just_decided(old)]:
                 del other.decisions[released]
 
-    def _release(self, decision: Decision, scope: Scope, pattern: str) -> None:
+    def _release(self, made: PermissionDecision) -> None:
         for row in self.rows:
-            if decision is Decision.ALLOW and row.risk is Risk.HIGH and not row.looked_at:
+            if made.decision is Decision.ALLOW and row.risk is Risk.HIGH and not row.looked_at:
                 continue
             for permission in row.request.permissions:
-                if permission.id not in row.decisions and self.grouper.covers(pattern, permission):
+                if permission.id not in row.decisions and self.grouper.covers(made.pattern, permission):
                     row.decisions[permission.id] = PermissionDecision(
                         permission_id=permission.id,
-                        decision=decision,
+                        decision=made.decision,
                         decided_by=DecidedBy.RULE,
-                        rule=RuleRef(text=pattern, file=f"just decided ({scope.value})"),
+                        rule=_just_decided(made),
                     )
 
     # Sending
@@ -318,7 +347,7 @@ class Round:
         self.send_decided()
 
 
-def _released_by(decision: PermissionDecision, pattern: str) -> bool:
-    return (
-        decision.decided_by is DecidedBy.RULE and decision.rule is not None and decision.rule.text == pattern
-    )
+def _just_decided(made: PermissionDecision) -> RuleRef:
+    """Name a lasting decision that answers other calls of the round."""
+    verb = "allowed" if made.decision is Decision.ALLOW else "denied"
+    return RuleRef(text=f"{made.pattern}, {verb} for {SCOPE_WORDS[made.scope]} just now")

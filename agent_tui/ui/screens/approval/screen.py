@@ -16,13 +16,14 @@ from agent_tui.ui.palette import Palette
 from agent_tui.ui.render.diff import SIDE_BY_SIDE_CELLS
 from agent_tui.ui.screens.approval import labels, preview
 from agent_tui.ui.screens.approval.face import LOW_HEIGHT, TINY_HEIGHT, Face, PaneName, Shown
-from agent_tui.ui.screens.approval.fields import CallEdit, Comment, Lasting, Writing
+from agent_tui.ui.screens.approval.fields import CallEdit, Comment, Lasting, Target, Writing, pattern_of
 from agent_tui.ui.screens.approval.gate import Gate
 from agent_tui.ui.screens.approval.grouping import PermissionGroup
 from agent_tui.ui.screens.approval.hints import Hints
 from agent_tui.ui.screens.approval.hunks import HunkChoice
 from agent_tui.ui.screens.approval.pane import Pane
 from agent_tui.ui.screens.approval.round import Round, Row
+from agent_tui.ui.screens.approval.sending import Sending
 from agent_tui.ui.screens.approval.sources import Look, preview_sources
 from agent_tui.ui.screens.approval.writer import Writer
 from agent_tui.ui.screens.dialog import Dialog
@@ -44,8 +45,8 @@ class ApprovalControl(Protocol):
         """Tell whether the terminal got its focus a moment ago: a click then decides nothing."""
         ...
 
-    def edit_outside(self, text: str) -> str | None:
-        """Let the person's own editor change a text; None when it could not."""
+    def edit_outside(self, text: str, say: Callable[[str], None]) -> str | None:
+        """Let the person's own editor change a text; None when it could not, which `say` is told."""
         ...
 
     def palette_now(self) -> Palette:
@@ -70,12 +71,15 @@ class ApprovalScreen(Dialog[None]):
         self._control, self._clock, self._grace_s = control, clock, grace_s
         self._opened_at = clock()
         self._side_by_side: bool | None = None
-        self._full = self._why = self._sure = self._drawable = False
+        self._full = self._why = self._drawable = False
         self._shown = Shown([], [])
         self._seen: Look | None = None
         self._face = Face(keys)
         self._writer = Writer(self._face, round_)
-        self._gate = Gate(self._face, round_, keys, clock=clock, grace_s=grace_s)
+        self._sending = Sending(self._face, round_, keys)
+        self._gate = Gate(
+            self._face, round_, keys, clock=clock, grace_s=grace_s, just_focused=control.just_focused
+        )
 
     def compose(self) -> ComposeResult:
         """Lay everything out in one frame."""
@@ -97,23 +101,13 @@ class ApprovalScreen(Dialog[None]):
 
     @property
     def group(self) -> PermissionGroup | None:
-        """The joined permission under the cursor."""
-        return self._face.current_group(self._shown)
-
-    @property
-    def preview_pane(self) -> Pane:
-        """The preview."""
-        return self._face.pane
+        """The joined permission that keys decide; None while they decide calls."""
+        return self._face.current_group(self._shown) if self._shown.pane == "permissions" else None
 
     @property
     def note(self) -> str:
         """The sentence that is shown above the keys."""
         return self._face.note_text
-
-    @property
-    def text_written(self) -> str:
-        """What stands in the field."""
-        return self._face.field.text
 
     def rows_changed(self) -> None:
         """Show the round again, after rows came or went; the cursor stays on its call."""
@@ -121,6 +115,9 @@ class ApprovalScreen(Dialog[None]):
             return
         row, shown = self.row, self._shown
         rows = self.round.rows if self._is_single else self.round.listed()
+        if self._is_single and shown.pane == "permissions":
+            shown.pane = "calls"
+        self._sending.rows_changed()
         shown.order = labels.ordered(rows, shown.grouping)
         shown.groups = self.round.groups()
         self._draw(shown.order.index(row) if row in shown.order else 0)
@@ -150,7 +147,13 @@ class ApprovalScreen(Dialog[None]):
         if self._seen is None or not self._seen.same(palette, self._side_by_side):
             self._seen = Look(palette, self._side_by_side)
         sources = preview_sources(row, lines, self.round, self._seen)
-        self._face.pane.show(sources.all, needed=sources.needed, start=sources.start, keep_place=keep_place)
+        self._face.pane.show(
+            sources.all,
+            needed=sources.needed,
+            start=sources.start,
+            keep_place=keep_place,
+            subject=None if self._why else row,
+        )
         self.call_after_refresh(self._face.bring_hunk, self._shown, self._seen)
         self.call_after_refresh(self._fit)
 
@@ -182,7 +185,7 @@ class ApprovalScreen(Dialog[None]):
     def on_hints_clicked(self, event: Hints.Clicked) -> None:
         """Do what a key would do."""
         event.stop()
-        if self._clock() - self._opened_at >= self._grace_s and not self._control.just_focused():
+        if self._gate.takes_click(self._opened_at):
             self.act(event.action)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
@@ -200,7 +203,8 @@ class ApprovalScreen(Dialog[None]):
         """Go to the list that was clicked."""
         event.stop()
         if self._shown.hunks is not None and event.rows is self._face.permissions:
-            self._toggle_hunk()
+            if self._gate.takes_click(self._opened_at):
+                self._toggle_hunk()
             return
         self._shown.pane = "calls" if event.rows is self._face.calls else "permissions"
         self._face.draw_marks(self._shown)
@@ -208,14 +212,13 @@ class ApprovalScreen(Dialog[None]):
     def on_pane_end_seen(self, event: Pane.EndSeen) -> None:
         """Remember that the whole preview was on screen."""
         event.stop()
-        if self.row is not None and not self._why:
-            self.row.read = True
+        if isinstance(event.subject, Row):
+            event.subject.read = True
 
     def act(self, action: str) -> None:
         """Do a key's action."""
-        sure, self._sure = self._sure, False
         if action != "submit":
-            self._face.say("")
+            self._sending.forget()
         if self._shown.hunks is not None and action in ("up", "down", "toggle", "submit", "escape", "hunks"):
             self._act_on_hunks(action)
             return
@@ -241,7 +244,8 @@ class ApprovalScreen(Dialog[None]):
             case "deny_all":
                 self._decide_all(Decision.DENY, Scope.ONCE)
             case "submit":
-                self._submit(sure)
+                self._sending.submit()
+                self._fit()
             case "comment" if self.row is not None:
                 self._write(Comment(self.row))
             case "edit" if self.row is not None:
@@ -344,7 +348,7 @@ class ApprovalScreen(Dialog[None]):
         rows = self._targets()
         if not self._may(rows, decision):
             return
-        group = self.group if self._shown.pane == "permissions" else None
+        group = self.group
         if group is not None:
             if scope is not Scope.ONCE and not all(permission.pattern for _, permission in group.members):
                 self._face.say("This cannot be allowed for longer than once.")
@@ -379,13 +383,15 @@ class ApprovalScreen(Dialog[None]):
         return True
 
     def _toggle(self) -> None:
-        rows = self._targets()
-        allowed = all(row.state == "allowed" for row in rows)
-        decision = Decision.DENY if allowed else Decision.ALLOW
+        rows, group = self._targets(), self.group
+        states = [row.state == "allowed" for row in rows] if group is None else [self.round.allows(group)]
+        decision = Decision.DENY if all(states) else Decision.ALLOW
         if not self._may(rows, decision):
             return
-        for row in rows:
-            self.round.decide(row, decision)
+        if group is not None:
+            self.round.decide_group(group, decision, Scope.ONCE, "")
+        else:
+            self.round.decide(rows[0], decision)
         self._draw()
         self._show_row(keep_place=True)
 
@@ -396,31 +402,17 @@ class ApprovalScreen(Dialog[None]):
             what = "call must" if skipped == 1 else "calls must"
             self._face.say(f"{skipped} {what} be looked at first: HIGH risk, long, or just arrived.")
 
-    def _submit(self, sure: bool) -> None:
-        undecided = self.round.counts()[2]
-        if not undecided or sure:
-            self.round.send_all()
-            return
-        self.round.send_decided()
-        self._sure = True
-        what = "1 call is" if undecided == 1 else f"{undecided} calls are"
-        submit = self.keys.hint("approval", "submit")
-        self._face.say(f"{what} undecided: {submit} again denies {'it' if undecided == 1 else 'them'}.")
-        self._fit()
-
     # Writing
 
     def _begin_lasting(self, decision: Decision) -> None:
         rows = self._targets()
         if not self._may(rows, decision):
             return
-        group = self.group if self._shown.pane == "permissions" else None
-        targets: list[PermissionGroup | tuple[Row, preview.Permission]]
-        if group is not None:
-            targets = [group]
-        else:
-            targets = [(rows[0], permission) for permission in rows[0].request.permissions]
-        if not targets or any(not _pattern(target) for target in targets):
+        group = self.group
+        targets: list[Target] = (
+            [group] if group is not None else [(rows[0], one) for one in rows[0].request.permissions]
+        )
+        if not targets or any(not pattern_of(target) for target in targets):
             self._face.say("This cannot be decided for longer than once.")
             return
         self._write(Lasting(self.round, decision, targets))
@@ -434,7 +426,7 @@ class ApprovalScreen(Dialog[None]):
         """Accept or leave what is written."""
         event.stop()
         if event.action == "outside":
-            text = self._control.edit_outside(self._face.field.text)
+            text = self._control.edit_outside(self._face.field.text, self._face.say)
             if text is not None:
                 self._face.field.put(text)
             return
@@ -480,6 +472,8 @@ class ApprovalScreen(Dialog[None]):
             case "toggle":
                 self._toggle_hunk()
             case "submit":
+                if choice.any_taken and not self._may([choice.row], Decision.ALLOW):
+                    return
                 self._shown.hunks = None
                 choice.apply()
                 self.round.decide(choice.row, Decision.ALLOW if choice.any_taken else Decision.DENY)
@@ -492,7 +486,3 @@ class ApprovalScreen(Dialog[None]):
 
 def _needs_look(row: Row) -> bool:
     return preview.is_long(row) and not row.read
-
-
-def _pattern(target: PermissionGroup | tuple[Row, preview.Permission]) -> str:
-    return target.pattern if isinstance(target, PermissionGroup) else target[1].pattern
