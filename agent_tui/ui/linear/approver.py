@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 
 from agent_tui.protocol.permissions import Decision, PermissionRequest, Risk, Scope, Verdict
+from agent_tui.ui.approver import Announcements
 from agent_tui.ui.linear.choosing import choose
 from agent_tui.ui.linear.lines import Lines
 from agent_tui.ui.render.safe import vis
@@ -54,11 +56,11 @@ class LinearApprover:
     def __init__(self, lines: Lines, grouper: Grouper, stop: asyncio.Event) -> None:
         self._lines, self._grouper, self._stop = lines, grouper, stop
         self._one_at_a_time = asyncio.Lock()
-        self._settled: list[PermissionRequest] = []
+        self._announced = Announcements()
 
-    def announce(self, settled: Sequence[PermissionRequest]) -> None:
-        """Keep what rules settled, to be told beside the next review."""
-        self._settled = list(settled)
+    def announce(self, order: Sequence[str], settled: Sequence[PermissionRequest]) -> None:
+        """Keep what rules settled, to be told beside the review of the same round."""
+        self._announced.add(order, settled)
 
     async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
         """Ask the person; a call that is missing in the answer is denied."""
@@ -66,8 +68,8 @@ class LinearApprover:
             return {}
         async with self._one_at_a_time:
             round_ = Round(self._grouper)
-            round_.append(requests, asyncio.Event(), settled=self._settled)
-            self._settled = []
+            told = self._announced.take(requests)
+            round_.append(requests, asyncio.Event(), settled=told.settled, order=told.order)
             self._lines.bell()
             self._tell(round_)
             if len(round_.rows) == 1:
@@ -195,7 +197,7 @@ def _body(row: Row) -> list[str]:
         after = [line.plain for line in preview.after_diff(row)]
         return [
             *above,
-            *(diff_line(line) for line in diff.rstrip("\n").split("\n") if not line.startswith(_PLUMBING)),
+            *diff_lines(diff),
             *after,
         ]
     body = [line.plain for line in preview.body(row)]
@@ -205,7 +207,8 @@ def _body(row: Row) -> list[str]:
 def _needs(row: Row) -> list[str]:
     found: list[str] = []
     for permission in row.request.permissions:
-        always = f" Always would store {permission.pattern}." if permission.pattern else " Once only."
+        pattern = row.pattern_of(permission)
+        always = f" Always would store {pattern}." if pattern else " Once only."
         high = "High risk. " if permission.risk is Risk.HIGH else ""
         reason = f" {permission.reason}." if permission.reason else ""
         target = vis(preview.target_words(permission.kind, permission.target)).replace("\n", " ")
@@ -230,6 +233,7 @@ def spoken(line: str) -> str:
     return line
 
 
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _PLUMBING = (
     "diff --git ",
     "index ",
@@ -240,11 +244,26 @@ _PLUMBING = (
 )
 
 
-def diff_line(line: str) -> str:
-    """Say what a line of a diff does."""
-    if line.startswith(("+++ ", "--- ")):
-        return f"{'New' if line[0] == '+' else 'Old'} file: {line[4:]}"
-    if line.startswith("@@"):
-        return f"At {line.strip('@ ')}"
+def diff_lines(diff: str) -> list[str]:
+    """Say what each line of a diff does. The head of a hunk counts its lines: a removed `-- x` is no file name."""
+    said: list[str] = []
+    old = new = 0
+    for line in diff.rstrip("\n").split("\n"):
+        if old > 0 or new > 0:
+            old -= line[:1] in ("-", " ", "")
+            new -= line[:1] in ("+", " ", "")
+            if not line.startswith("\\"):
+                said.append(_changed(line))
+        elif head := _HUNK.match(line):
+            old, new = (int(count or 1) for count in head.groups())
+            said.append(f"At {line.strip('@ ')}")
+        elif line.startswith(("+++ ", "--- ")) and line != "--- /dev/null":
+            said.append(f"{'New' if line[0] == '+' else 'Old'} file: {line[4:]}")
+        elif not line.startswith(_PLUMBING):
+            said.append(line)
+    return said
+
+
+def _changed(line: str) -> str:
     words = {"+": "Added: ", "-": "Removed: ", " ": "Same: "}
     return words[line[0]] + line[1:] if line[:1] in words else line

@@ -179,9 +179,8 @@ class LinearProgram:
             pass  # leaving never waits longer
         except Exception as error:  # the core's end must not keep the person in the program
             write_crash(self._crash_log, error)
-        status = self._backend.status()
-        if status.session_id:
-            self.lines.say(f"Session kept. Go on with: agent-tui --resume {status.session_id}")
+        if parting := self._backend.parting:
+            self.lines.say(parting)
 
     def _leave(self, code: int = 0) -> None:
         self._code = self._code or code
@@ -320,7 +319,7 @@ class LinearProgram:
 
     async def _take(self, event: Event) -> None:
         if isinstance(event, ApprovalRequested) and self._approver is not None:
-            self._approver.announce(event.settled)
+            self._approver.announce(event.order, event.settled)
         await self.speaker(event)
 
     async def _ask(self, questions: Sequence[Question]) -> Sequence[Sequence[str]] | None:

@@ -3,7 +3,8 @@ from pathlib import Path
 
 from agent_tui.protocol.permissions import Decision, PermissionRequest, Scope, Verdict
 from agent_tui.toolkit.context import Question, QuestionOption
-from tests.support.approval_requests import bash_request, mixed_round, settled_request
+from agent_tui.ui.linear.approver import diff_lines
+from tests.support.approval_requests import bash_request, edit_request, mixed_round, settled_request
 from tests.support.fake_backend import FakeBackend, Step, approve
 from tests.support.linear_world import talk
 
@@ -188,3 +189,53 @@ async def test_an_empty_line_declines_the_questions(tmp_path: Path) -> None:
         await here.answer("", "No answer was given.")
 
     assert backend.answers == [None]
+
+
+async def test_what_rules_settled_is_told_beside_its_own_review(tmp_path: Path) -> None:
+    rounds = [
+        ([bash_request(f"c{n}", f"make {n}")], [settled_request(f"r{n}", f"{n}.md", rule=f"rule {n}")])
+        for n in (1, 2)
+    ]
+
+    async def both(backend: FakeBackend) -> None:
+        async with asyncio.TaskGroup() as group:
+            for requests, settled in rounds:
+                order = [one.call_id for one in (*settled, *requests)]
+                group.create_task(backend.round(requests, settled=settled, order=order))
+
+    async with talk(tmp_path, FakeBackend(tmp_path, script=[[both]])) as here:
+        first = await here.answer("go", "Your choice: ")
+        second = await here.answer("1", "Your choice: ")
+        await here.answer("1", "Done in")
+
+    assert "rule 1" in first
+    assert "rule 2" not in first
+    assert "rule 2" in second
+
+
+async def test_always_stores_no_more_than_what_was_read_out(tmp_path: Path) -> None:
+    backend = FakeBackend(Path("/proj"), script=[[approve(edit_request("c1", "src/a/x.py"))]])
+
+    async with talk(Path("/proj"), backend) as here:
+        said = await here.answer("go", "Your choice: ")
+        await here.answer("3", "Done in")
+
+    assert "Always would store Edit(/src/a/x.py)." in said
+    assert backend.verdicts[0]["c1"].permissions[0].pattern == "Edit(/src/a/x.py)"
+
+
+def test_changed_lines_that_look_like_the_heads_of_files_are_read_as_changes() -> None:
+    diff = (
+        "diff --git a/q.sql b/q.sql\n--- a/q.sql\n+++ b/q.sql\n@@ -1,2 +1,3 @@\n--- drop it\n+++ counter;\n"
+        "+-- keep it\n select 1;\n\\ No newline at end of file\n"
+    )
+
+    assert diff_lines(diff) == [
+        "Old file: a/q.sql",
+        "New file: b/q.sql",
+        "At -1,2 +1,3",
+        "Removed: -- drop it",
+        "Added: ++ counter;",
+        "Added: -- keep it",
+        "Same: select 1;",
+    ]
