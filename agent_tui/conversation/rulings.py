@@ -15,7 +15,7 @@ class PolicyRulings:
         self._policy = policy
 
     def recent(self) -> Sequence[DecisionView]:
-        return [_view(entry) for entry in reversed(self._policy.recent)]
+        return [_view(entry, self._policy.promotes(entry)) for entry in reversed(self._policy.recent)]
 
     def promote(self, number: int, scope: LastingScope) -> str:
         try:
@@ -28,7 +28,7 @@ class PolicyRulings:
         return f"{verb} from now on ({scope}): {grant.pattern}"
 
 
-def _view(entry: RecentDecision) -> DecisionView:
+def _view(entry: RecentDecision, pattern: str) -> DecisionView:
     decision, permission = entry.decision, entry.permission
     by = where(decision.rule) if decision.rule is not None else decision.decided_by.value
     return DecisionView(
@@ -39,5 +39,5 @@ def _view(entry: RecentDecision) -> DecisionView:
         target=permission.target,
         by=by,
         scope=decision.scope.value,
-        pattern=decision.pattern or permission.pattern,
+        pattern=pattern,
     )

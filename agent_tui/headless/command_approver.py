@@ -34,7 +34,7 @@ class CommandApprover:
     async def review(self, requests: Sequence[PermissionRequest]) -> Mapping[str, Verdict]:
         """Ask the program."""
         request_id = f"approval-{secrets.token_hex(8)}"
-        asked = json.dumps(question(request_id, requests), ensure_ascii=False).encode() + b"\n"
+        asked = json.dumps(question(request_id, requests, self._ground), ensure_ascii=False).encode() + b"\n"
         try:
             answer = read_answer(await self._run(asked))
             if answer.request_id != request_id:

@@ -65,34 +65,38 @@ class Ground:
     home: Path
 
 
-def question(request_id: str, requests: Sequence[PermissionRequest]) -> JsonObject:
-    """Give the JSON object that asks about `requests`."""
+def question(request_id: str, requests: Sequence[PermissionRequest], ground: Ground) -> JsonObject:
+    """Give the JSON object that asks about `requests`; each `pattern` is what a lasting answer stores."""
+    offered = batch.lasting(requests, project=ground.project)
     return {
         "type": "approval_request",
         "request_id": request_id,
-        "items": [_item(request) for request in requests],
+        "items": [_item(request, offered) for request in requests],
     }
 
 
-def _item(request: PermissionRequest) -> JsonObject:
+def _item(request: PermissionRequest, offered: Mapping[batch.Key, str]) -> JsonObject:
     return {
         "call_id": request.call_id,
         "tool": request.tool,
         "title": request.title,
         "arguments": json.loads(request.arguments_json),
-        "permissions": [_permission(permission) for permission in request.permissions],
+        "permissions": [
+            _permission(permission, offered[request.call_id, permission.id])
+            for permission in request.permissions
+        ],
         "preview": request.preview.model_dump(mode="json") if request.preview is not None else None,
         "origin": request.origin,
         "second_review": request.second_review,
     }
 
 
-def _permission(permission: Permission) -> JsonObject:
+def _permission(permission: Permission, pattern: str) -> JsonObject:
     return {
         "id": permission.id,
         "kind": permission.kind.value,
         "target": permission.target,
-        "pattern": permission.pattern,
+        "pattern": pattern,
         "risk": permission.risk.value,
         "reason": permission.reason,
     }
@@ -113,6 +117,7 @@ def verdicts(
 ) -> Mapping[str, Verdict]:
     """Give the verdicts of an answer, all or none of them. Raises AnswerRejected."""
     asked = {request.call_id: request for request in requests}
+    offered = batch.lasting(requests, project=ground.project)
     found: dict[str, Verdict] = {}
     for given in answer.decisions:
         request = asked.get(given.call_id)
@@ -120,11 +125,17 @@ def verdicts(
             raise AnswerRejected(f"call {given.call_id!r} was not asked about")
         if given.call_id in found:
             raise AnswerRejected(f"call {given.call_id!r} is answered twice")
-        found[given.call_id] = _verdict(given, request, ground, by)
+        found[given.call_id] = _verdict(given, request, ground, by, offered)
     return found
 
 
-def _verdict(given: CallAnswer, request: PermissionRequest, ground: Ground, by: DecidedBy) -> Verdict:
+def _verdict(
+    given: CallAnswer,
+    request: PermissionRequest,
+    ground: Ground,
+    by: DecidedBy,
+    offered: Mapping[batch.Key, str],
+) -> Verdict:
     known = {permission.id: permission for permission in request.permissions}
     decisions: dict[str, PermissionDecision] = {}
     for one in given.permissions:
@@ -133,7 +144,7 @@ def _verdict(given: CallAnswer, request: PermissionRequest, ground: Ground, by: 
             raise AnswerRejected(f"call {given.call_id!r} does not need permission {one.id!r}")
         if one.id in decisions:
             raise AnswerRejected(f"permission {one.id!r} of call {given.call_id!r} is answered twice")
-        decisions[one.id] = _decision(one, permission, ground, by)
+        decisions[one.id] = _decision(one, permission, ground, by, offered[request.call_id, one.id])
     for permission_id in known:
         decisions.setdefault(permission_id, _denied(permission_id, by))
     return Verdict(
@@ -149,10 +160,10 @@ def _denied(permission_id: str, by: DecidedBy) -> PermissionDecision:
 
 
 def _decision(
-    one: PermissionAnswer, permission: Permission, ground: Ground, by: DecidedBy
+    one: PermissionAnswer, permission: Permission, ground: Ground, by: DecidedBy, offered: str
 ) -> PermissionDecision:
     """Give one decision; a lasting one must cover what it answers. Raises AnswerRejected."""
-    pattern = one.pattern or permission.pattern
+    pattern = one.pattern or offered
     lasting = one.scope is not Scope.ONCE
     if lasting and not permission.pattern:
         raise AnswerRejected(f"permission {one.id!r} can be answered once only")

@@ -42,7 +42,7 @@ class StreamApprover:
         answered: asyncio.Future[Mapping[str, Verdict]] = asyncio.get_running_loop().create_future()
         self._open[request_id] = _Open(requests, answered)
         try:
-            self._write(question(request_id, requests))
+            self._write(question(request_id, requests, self._ground))
             return await answered
         except EOFError:
             return await self._nobody.review(requests)

@@ -47,7 +47,7 @@ def as_json(policy: Policy, command: str, *, cwd: Path) -> JsonObject:
             {
                 "kind": p.kind.value,
                 "target": p.target,
-                "pattern": p.pattern,
+                "pattern": policy.offers(p),
                 "risk": p.risk.value,
                 "reason": p.reason,
             }
@@ -62,7 +62,7 @@ def as_json(policy: Policy, command: str, *, cwd: Path) -> JsonObject:
             }
             for part in review.parts
         ],
-        "always": list(dict.fromkeys(p.pattern for p in review.asking if p.pattern)),
+        "always": list(dict.fromkeys(policy.offers(p) for p in review.asking if p.pattern)),
         "unclear": list(analysis.unclear),
         "denial": review.denial,
     }
@@ -92,7 +92,7 @@ def as_text(policy: Policy, command: str, *, cwd: Path) -> str:
         lines.append(f"  needs {permission.kind.value} {permission.target}{reason}")
     lines += [
         f"  always would store {pattern}"
-        for pattern in dict.fromkeys(p.pattern for p in review.asking if p.pattern)
+        for pattern in dict.fromkeys(policy.offers(p) for p in review.asking if p.pattern)
     ]
     if review.denial:
         lines.append(f"  {review.denial}")

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from agent_tui.permissions.audit import AuditEntry, AuditLog
+from agent_tui.permissions.batch import narrowest
 from agent_tui.permissions.confine import confine, confine_request
 from agent_tui.permissions.decide import Judge, Ruling, denial_text, where
 from agent_tui.permissions.grammar import Rule, RuleError
@@ -313,11 +314,21 @@ class Policy:
         recent = next((entry for entry in self.recent if entry.number == number), None)
         if recent is None or not recent.permission.pattern:
             return None
-        pattern = recent.decision.pattern or recent.permission.pattern
+        pattern = self.promotes(recent)
         decision = recent.decision.model_copy(update={"scope": scope, "pattern": pattern})
         return self.grant(
             recent.permission, decision, tool=recent.tool, source=f"{recent.tool}: {recent.title}"
         )
+
+    def promotes(self, recent: RecentDecision) -> str:
+        """Give the pattern that `promote` would store, never wider than what was decided; "" when nothing can last."""
+        if recent.decision.scope is not Scope.ONCE and recent.decision.pattern:
+            return recent.decision.pattern
+        return self.offers(recent.permission)
+
+    def offers(self, permission: Permission) -> str:
+        """Give the pattern that a lasting answer to this permission alone stores, "" for none."""
+        return narrowest(permission, project=self._places.project)
 
     def blocked(self, call: ToolCall, *, title: str, reason: str) -> None:
         """Write down that a hook did not let a call pass. Raises OSError."""

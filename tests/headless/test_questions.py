@@ -34,7 +34,7 @@ def read(text: str, *requests: PermissionRequest):
 
 
 def test_p08_a_question_holds_id_tool_arguments_title_permissions_and_preview() -> None:
-    asked = question("approval-1", [edit_request("c1"), bash_request("c2", extra=(OUTSIDE,))])
+    asked = question("approval-1", [edit_request("c1"), bash_request("c2", extra=(OUTSIDE,))], GROUND)
 
     assert (asked["type"], asked["request_id"]) == ("approval_request", "approval-1")
     first, second = asked["items"]
@@ -46,7 +46,7 @@ def test_p08_a_question_holds_id_tool_arguments_title_permissions_and_preview() 
             "id": "p0",
             "kind": "write",
             "target": "/proj/src/app.py",
-            "pattern": "Edit(/src/**)",
+            "pattern": "Edit(/src/app.py)",
             "risk": "medium",
             "reason": "",
         }
@@ -64,7 +64,7 @@ def test_an_answer_decides_each_permission_of_each_call() -> None:
     found = read(text, edit_request("c1"), bash_request("c2", extra=(OUTSIDE,)), tool_request("c3"))
 
     [lasting] = found["c1"].permissions
-    assert (lasting.scope, lasting.pattern) == (Scope.PROJECT, "Edit(/src/**)")
+    assert (lasting.scope, lasting.pattern) == (Scope.PROJECT, "Edit(/src/app.py)")
     assert found["c1"].feedback == "go"
     assert [one.decision for one in found["c2"].permissions] == [Decision.ALLOW, Decision.DENY]
     assert found["c2"].edited_arguments == {"command": "ls"}

@@ -50,3 +50,19 @@ def test_p15_allowing_everything_is_a_mode_of_its_own_and_recorded_as_such(desk:
     assert "bypass" in line["rule"]
     [recent] = PolicyRulings(desk.policy).recent()
     assert "bypass" in recent.by
+
+
+def test_a_promoted_decision_stores_no_more_than_what_was_decided(desk: Any) -> None:
+    target = str(desk.project / "src" / "petals.py")
+    review = desk.ask(PermissionKind.WRITE, target, pattern="Edit(/src/**)")
+    [asking] = review.asking
+    answer = PermissionDecision(permission_id=asking.id, decision=Decision.ALLOW)
+    desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+    rulings = PolicyRulings(desk.policy)
+    [shown] = rulings.recent()
+
+    said = rulings.promote(shown.number, "project")
+
+    assert asking.pattern == "Edit(/src/**)"
+    assert shown.pattern == "Edit(/src/petals.py)"
+    assert said.endswith(": Edit(/src/petals.py)")

@@ -42,14 +42,15 @@ class EditorApprover:
         verdicts: dict[str, Verdict] = {}
 
         async def one(request: PermissionRequest) -> None:
-            options = self._options(request)
+            offered = self._offered(request)
+            options = self._options(request, offered)
             try:
                 response = await self._ask(self._call(request), options)
             except (RequestError, ConnectionError, ValidationError):
                 return  # a missing verdict is a denial
             outcome = response.outcome
             if isinstance(outcome, AllowedOutcome) and outcome.option_id in {o.option_id for o in options}:
-                verdicts[request.call_id] = _verdict(request, outcome.option_id)
+                verdicts[request.call_id] = _verdict(request, outcome.option_id, offered)
 
         async with asyncio.TaskGroup() as group:
             for request in requests:
@@ -72,10 +73,15 @@ class EditorApprover:
             raw_input=arguments,
         )
 
-    def _options(self, request: PermissionRequest) -> list[PermissionOption]:
-        patterns = ", ".join(dict.fromkeys(one.pattern for one in request.permissions))
+    def _offered(self, request: PermissionRequest) -> Mapping[str, str]:
+        """Give what "always" stores for each permission, by its id: what this call asked for, no wider."""
+        offered = batch.lasting([request], project=self._workspace)
+        return {one.id: offered[request.call_id, one.id] for one in request.permissions}
+
+    def _options(self, request: PermissionRequest, offered: Mapping[str, str]) -> list[PermissionOption]:
+        patterns = ", ".join(dict.fromkeys(offered.values()))
         lasting = all(
-            batch.covers(one.pattern, one, project=self._workspace, home=self._home)
+            batch.covers(offered[one.id], one, project=self._workspace, home=self._home)
             for one in request.permissions
         )
         unseen = any(one.risk is Risk.HIGH for one in request.permissions)
@@ -102,7 +108,7 @@ def _needs(request: PermissionRequest) -> str:
     return "\n\n".join(lines)
 
 
-def _verdict(request: PermissionRequest, option_id: str) -> Verdict:
+def _verdict(request: PermissionRequest, option_id: str, offered: Mapping[str, str]) -> Verdict:
     decision, scope = _ANSWERS[option_id]
     return Verdict(
         call_id=request.call_id,
@@ -111,7 +117,7 @@ def _verdict(request: PermissionRequest, option_id: str) -> Verdict:
                 permission_id=one.id,
                 decision=decision,
                 scope=scope,
-                pattern=one.pattern if scope is not Scope.ONCE else "",
+                pattern=offered[one.id] if scope is not Scope.ONCE else "",
             )
             for one in request.permissions
         ),

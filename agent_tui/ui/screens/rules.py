@@ -20,6 +20,7 @@ from agent_tui.ui.widgets.rows import Rows
 
 _STYLES = {"allow": "$success", "deny": "$error", "ask": "$warning"}
 _SCOPES: dict[str, LastingScope] = {"session": "session", "project": "project", "user": "user"}
+_SCOPE_WORDS = {"session": "this session", "project": "this project", "user": "every project"}
 _WIDEST_RULE = 44
 
 
@@ -45,6 +46,7 @@ class RulesScreen(Dialog[None]):
         self._read, self._remove, self._rulings = rules, remove, rulings
         self._entries: list[RuleView | DecisionView | None] = []
         self._rows = Rows(can_focus=True)
+        self._asked: tuple[int, LastingScope] | None = None
         self._said = Static("", classes="said", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -80,13 +82,16 @@ class RulesScreen(Dialog[None]):
 
     def act(self, action: str) -> None:
         """Move, revoke or close."""
+        asked, self._asked = self._asked, None
         if self._rows.perform(action):
+            if asked is not None:
+                self._say("")
             return
         match action:
             case "remove":
                 self._revoke()
             case "session" | "project" | "user":
-                self._promote(_SCOPES[action])
+                self._promote(_SCOPES[action], asked)
             case "choose" | "cancel":
                 self.finish(None)
             case _:
@@ -100,10 +105,17 @@ class RulesScreen(Dialog[None]):
     def _say(self, text: str) -> None:
         self._said.update(Content(clean_line(text)))
 
-    def _promote(self, scope: LastingScope) -> None:
+    def _promote(self, scope: LastingScope, asked: tuple[int, LastingScope] | None) -> None:
+        """Show what would be stored, and store it when the same key comes again."""
         entry = self._entry
         if not isinstance(entry, DecisionView):
             self._say("Choose one of the decisions below; a rule lasts already.")
+            return
+        if entry.pattern and asked != (entry.number, scope):
+            self._asked = (entry.number, scope)
+            verb = "Always allow" if entry.decision == "allow" else "Always deny"
+            again = self.keys.hint("rules", scope)
+            self._say(f"{verb} {vis(entry.pattern)} for {_SCOPE_WORDS[scope]}: {again} again stores it.")
             return
         self._say(self._rulings.promote(entry.number, scope))
         self._refresh()

@@ -56,9 +56,23 @@ async def test_a_decision_is_promoted_by_the_key_of_its_scope(workspace: Path) -
     async with stage(workspace, backend=backend(workspace)) as here:
         await opened(here)
 
-        await here.press("p", "end", "s", "up", "p", "up", "u")
+        await here.press("p", "end", "s", "up", "p", "p", "up", "u", "u")
 
         assert here.backend.rulings.promoted == [(1, "session"), (2, "project"), (3, "user")]
+
+
+async def test_what_a_promoted_decision_stores_is_shown_before(workspace: Path) -> None:
+    async with stage(workspace, backend=backend(workspace)) as here:
+        await opened(here)
+
+        await here.press("end", "up", "p")
+        assert "Always deny Bash(rm *) for this project: p again stores it." in here.picture()
+        await here.press("u", "up", "down", "u")
+        assert here.backend.rulings.promoted == []
+        assert "Always deny Bash(rm *) for every project: u again stores it." in here.picture()
+        await here.press("u")
+
+        assert here.backend.rulings.promoted == [(2, "user")]
 
 
 async def test_the_grant_of_a_decision_is_revoked_from_its_line(workspace: Path) -> None:
