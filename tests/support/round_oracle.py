@@ -237,9 +237,10 @@ class Oracle:
         if one.decided_by is DecidedBy.PERSON:
             return True
         given = {lasting.pattern for _, lasting in fact.lasting() if lasting.decision is Decision.ALLOW}
-        if one.decided_by is not DecidedBy.RULE or one.rule is None or one.rule.text not in given:
+        if one.decided_by is not DecidedBy.RULE or one.rule is None:
             return False
-        return one.rule.text == asked.pattern or self._granted(one.rule.text, need)
+        pattern = one.rule.text.partition(", allowed for ")[0]
+        return pattern in given and (pattern == asked.pattern or self._granted(pattern, need))
 
 
 def file_faults(
