@@ -63,6 +63,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         grants_file=paths.grants,
         notify=notify if notify in ("osc9", "osc777", "bell", "off") else "auto",
         row_diff=row_diff if isinstance(row_diff, bool) else draws_by_rows(os.environ) and not in_browser(),
+        low_approvals=preferences.configured("low_approvals") is True,
         progress=progress if isinstance(progress, bool) else knows_progress(os.environ) and not in_browser(),
         remember=preferences.remember,
         first_run=not options.prompt and preferences.is_first_run(sessions=paths.sessions),

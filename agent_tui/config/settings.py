@@ -84,6 +84,9 @@ class UiSettings(Section):
     row_diff: bool | None = Field(
         default=None, description="write rows by difference; default: on where it is known to work"
     )
+    low_approvals: bool = Field(
+        default=False, description="let a round of calls take half the screen at most, as a single call does"
+    )
     mouse: bool = True
     keys: Literal["", "default", "emacs", "vim"] = Field(
         default="", description="preset of the keymap; empty: the one chosen last"

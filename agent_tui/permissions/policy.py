@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 
 from agent_tui.permissions.audit import AuditEntry, AuditLog
-from agent_tui.permissions.batch import narrowest
 from agent_tui.permissions.confine import confine, confine_request
 from agent_tui.permissions.decide import Judge, Ruling, denial_text, where
 from agent_tui.permissions.grammar import Rule, RuleError
@@ -328,6 +327,8 @@ class Policy:
 
     def offers(self, permission: Permission) -> str:
         """Give the pattern that a lasting answer to this permission alone stores, "" for none."""
+        from agent_tui.permissions.batch import narrowest  # with the first question, not at the start
+
         return narrowest(permission, project=self._places.project)
 
     def blocked(self, call: ToolCall, *, title: str, reason: str) -> None:

@@ -95,7 +95,14 @@ class Link:
         from agent_tui.ui.screens.approval.screen import ApprovalScreen  # 30 ms, loaded ahead by `ui.ahead`
 
         settings = self._app.settings
-        return ApprovalScreen(self._app.keys, round_, self, clock=settings.clock, grace_s=settings.grace_s)
+        return ApprovalScreen(
+            self._app.keys,
+            round_,
+            self,
+            clock=settings.clock,
+            grace_s=settings.grace_s,
+            stays_low=settings.low_approvals,
+        )
 
     def open_approval(self, screen: ApprovalScreen) -> None:
         """Put the screen over the conversation."""

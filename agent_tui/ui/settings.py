@@ -26,6 +26,7 @@ class AppSettings:
     such as ("theme", "nord") for the next start. `row_diff` writes rows by difference and scrolls by the terminal.
     `progress` shows a running turn in the terminal's tab or taskbar. `clock` gives seconds and never goes back.
     `grants_file` is where lasting answers are kept, so that the approval screen can name it.
+    `low_approvals` keeps the approval screen to half of the terminal also when several calls wait.
     `grace_s` is how long the approval screen takes no key after it opened. `first_run` greets the person. `verbose`
     opens every panel and thought as it comes.
     """
@@ -41,6 +42,7 @@ class AppSettings:
     first_run: bool = False
     verbose: bool = False
     row_diff: bool = True
+    low_approvals: bool = False
     progress: bool = False
     remember: Callable[[str, str], None] = forget
     clock: Callable[[], float] = time.monotonic

