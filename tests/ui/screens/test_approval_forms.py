@@ -97,6 +97,20 @@ async def test_hunks_are_taken_one_by_one(workspace: Path) -> None:
         assert verdicts["c1"].permissions[0].decision is Decision.ALLOW
 
 
+async def test_no_hunks_are_chosen_of_a_call_that_was_edited(workspace: Path) -> None:
+    backend = asking(workspace, edit_request("c1"), bash_request("c2"))
+    async with stage(workspace, backend=backend, size=(100, 40)) as here:
+        await here.send("go")
+        screen = await here.approval()
+
+        await here.press("e", "enter", "up", "h")
+
+        assert screen.note == "There is nothing to choose from: what you edited runs whole."
+        await here.press("n", "enter")
+        assert screen.round.rows[0].edited is not None
+        assert screen.round.rows[0].hunks is None
+
+
 @pytest.mark.parametrize(("rows", "keys"), [(40, "h"), (40, "fh"), (24, "h"), (11, "h")])
 async def test_hunks_of_a_single_call_are_seen_while_they_are_chosen(
     workspace: Path, rows: int, keys: str

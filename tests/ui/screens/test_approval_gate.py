@@ -235,3 +235,21 @@ async def test_a_pattern_wider_than_the_one_shown_says_so() -> None:
         await here.type("Edit(/src/**)")
 
         assert "WIDER than what was asked" in screen.note
+
+
+@pytest.mark.parametrize("hide", ["small", "full"])
+async def test_no_key_decides_in_a_pane_that_is_not_shown_any_more(workspace: Path, hide: str) -> None:
+    edits = [edit_request(f"c{n}", f"src/{n}.py") for n in range(3)]
+    async with stage(workspace, backend=asking(workspace, *edits), size=(120, 40)) as here:
+        await here.send("go")
+        screen = await here.approval()
+        await here.press("tab")
+        if hide == "small":
+            await here.pilot.resize_terminal(20, 5)
+            await here.until(lambda: screen.has_class("-tiny"))
+        else:
+            await here.press("f")
+
+        await here.press("y")
+
+        assert states(screen) == {"c0": "allowed", "c1": "open", "c2": "open"}

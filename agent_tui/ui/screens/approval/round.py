@@ -107,8 +107,8 @@ class Row:
 
     @property
     def hunk_count(self) -> int:
-        """How many hunks of its change can be chosen separately; 0 for none."""
-        preview = self.request.preview
+        """How many hunks of its change can be chosen separately; 0 for none, as of a call that the person edited."""
+        preview = self.request.preview if self.edited is None else None
         return preview.hunks if isinstance(preview, ChangePreview) else 0
 
     def pattern_of(self, permission: Permission) -> str:

@@ -116,8 +116,6 @@ class ApprovalScreen(Dialog[None]):
             return
         row, shown = self.row, self._shown
         rows = self.round.rows if self._is_single else self.round.listed()
-        if self._is_single and shown.pane == "permissions":
-            shown.pane = "calls"
         self._sending.rows_changed()
         shown.order = labels.ordered(rows, shown.grouping)
         shown.groups = self.round.groups()
@@ -165,11 +163,16 @@ class ApprovalScreen(Dialog[None]):
 
     def _fit(self) -> None:
         size, single = self.program.size, self._is_single
+        tiny, full = size.height < TINY_HEIGHT, self._full or (self._why and size.height < LOW_HEIGHT)
         self.set_class(size.width < _STACK_WIDTH, "-stacked")
-        self.set_class(size.height < TINY_HEIGHT, "-tiny")
+        self.set_class(tiny, "-tiny")
         self.set_class(size.height < LOW_HEIGHT, "-low")
         self.set_class(single, "-single")
-        self.set_class(self._full or (self._why and size.height < LOW_HEIGHT), "-full")
+        self.set_class(full, "-full")
+        hidden = "permissions" if full or single else "preview" if tiny else ""
+        if self._shown.pane == hidden or (tiny and self._shown.pane == "permissions"):
+            self._shown.pane = "calls"  # a key decides only what is seen
+            self._face.draw_marks(self._shown)
         self._face.fit(size, single=single, whole=self._full)
 
     # Keys
@@ -450,7 +453,9 @@ class ApprovalScreen(Dialog[None]):
     def _begin_hunks(self) -> None:
         row = self.row
         if row is None or row.hunk_count < 2:
-            self._face.say("There is nothing to choose from: the change is one piece.")
+            whole = row is not None and row.edited is not None
+            why = "what you edited runs whole" if whole else "the change is one piece"
+            self._face.say(f"There is nothing to choose from: {why}.")
             return
         self._shown.hunks = HunkChoice(row)
         self._draw()
