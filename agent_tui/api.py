@@ -139,7 +139,7 @@ class Agent:
     `workspace` must exist. `model` is NAME or PROVIDER:NAME; what is "" or None comes from the settings. `resume` is the
     id, its beginning, or the name of an earlier session, `continue_last` opens the last one of the folder; without
     `persistent` nothing is kept on disk. `schema` is a JSON schema of type object. `tools` are the only ones the model
-    gets, `allowed_tools` and `disallowed_tools` rules such as "Bash(git *)". `mcp_servers` are files, JSON texts or
+    gets, `allowed_tools` and `disallowed_tools` rules such as ``Bash(git *)``. `mcp_servers` are files, JSON texts or
     mappings {"mcpServers": {...}}. `max_rounds` counts the rounds of tool calls of one prompt, `max_tokens` (in and out)
     and `max_budget_usd` what this object has used; 0 is no limit, None that of the settings. A value that no
     setting can have counts as not given, and `notices` names it. Before the session is opened and after its end every

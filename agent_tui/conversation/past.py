@@ -109,9 +109,7 @@ class SessionPast:
         name = f"{record.name} (copy)" if record.name else ""
         try:
             return await asyncio.to_thread(
-                lambda: self._store.write_whole(
-                    self._workspace, filter(None, outline.records(path)), name=name, origin=record.id
-                )
+                lambda: self._store.copy(self._workspace, outline, path, name=name, origin=record.id)
             )
         except OSError as error:
             raise AgentTuiError(f"The copy cannot be written: {error.strerror or error}") from error

@@ -6,7 +6,7 @@ from agent_tui.protocol.errors import SessionError, SessionInUseError
 from agent_tui.run.options import PICK, RunOptions
 from agent_tui.sessions.store import Session, SessionStore
 
-_COPIED = "The session is open in another program; this is a copy of it."
+_COPIED = "The session is open in another program; this is a copy of it. What waits for an answer there is asked only there."
 _FORKED = "This is a copy; the session it was made from is kept as it is."
 _NONE = "There is no earlier session here; this is a new one."
 
@@ -56,9 +56,8 @@ def _moved(store: SessionStore, workspace: Path) -> list[str]:
 def _copy(store: SessionStore, session_id: str, workspace: Path, *, name: str = "") -> Session:
     """Open a copy of the path to the active entry of a session. Raises SessionError."""
     outline = store.outline(session_id)
-    records = filter(None, outline.records(outline.path()))
     try:
-        return store.open(store.write_whole(workspace, records, name=name, origin=session_id))
+        return store.open(store.copy(workspace, outline, outline.path(), name=name, origin=session_id))
     except OSError as error:
         raise SessionError(
             f"the copy cannot be written: {error.strerror or error}", path=store.root

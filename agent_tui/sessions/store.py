@@ -245,6 +245,28 @@ class SessionStore:
             os.close(descriptor)
         return chosen
 
+    def copy(
+        self, workspace: Path, outline: Outline, path: Sequence[int], *, name: str = "", origin: str = ""
+    ) -> str:
+        """Write the entries of `path` as a new session; give its id. Raises OSError.
+
+        Calls that wait for approvals are answered as not run in the copy: they are decided where they came from.
+        """
+        from agent_tui.sessions.restore import restore  # pydantic, not at every start
+
+        restored = restore(outline.records(path), self.blobs)
+        records = filter(None, outline.records(path))
+        if not restored.pending:
+            return self.write_whole(workspace, records, name=name, origin=origin)
+        answers: RawRecord = {
+            "type": "results",
+            "id": os.urandom(6).hex(),
+            "at": round(time.time(), 3),
+            "parent": text_of(next(outline.records(path[-1:])), "id"),
+            "message": restored.messages[-1].model_dump(mode="json"),
+        }
+        return self.write_whole(workspace, chain(records, [answers]), name=name, origin=origin)
+
     def _session(
         self,
         path: Path,

@@ -10,6 +10,7 @@ from agent_tui.protocol.messages import (
     ToolUseBlock,
     UserMessage,
 )
+from agent_tui.protocol.permissions import Permission, PermissionKind, PermissionRequest
 from agent_tui.protocol.tools import ToolCall, ToolCallOutcome, ToolResult
 from agent_tui.sessions.session import Session
 
@@ -78,3 +79,15 @@ def file_of(session: Session) -> Path:
 
 def raw_records(path: Path) -> list[dict]:
     return [json.loads(line[9:]) for line in path.read_bytes().split(b"\n") if line]
+
+
+def request_for(call_id: str) -> PermissionRequest:
+    """Give a request to read a file, for a call."""
+    return PermissionRequest(
+        request_id=call_id,
+        call_id=call_id,
+        tool="read",
+        title="",
+        permissions=(Permission(id="p", kind=PermissionKind.READ, target="/x"),),
+        arguments_json='{"file_path": "a.txt"}',
+    )
