@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.document._document_navigator import DocumentNavigator
 from textual.document._wrapped_document import WrappedDocument
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
@@ -121,6 +122,10 @@ class Editor(TextArea, inherit_bindings=False):
         super()._set_document(text, language)
         self.wrapped_document = _Wrapped(self.document, tab_width=self.indent_width)
         self.navigator = DocumentNavigator(self.wrapped_document)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line; nothing without a column to draw in, where a placeholder could not be broken into lines."""
+        return super().render_line(y) if self.content_size.width else Strip.blank(0)
 
     def post_message(self, message: Message) -> bool:
         """Post a message; of changes that nobody has heard of yet one is told, moves of the cursor never.

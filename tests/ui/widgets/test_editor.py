@@ -130,3 +130,16 @@ async def test_the_height_is_that_of_the_wrapped_lines_after_any_edit(editor: Ed
 
         offsets = editor.wrapped_document._wrap_offsets
         assert editor.wrapped_document.height == sum(len(one) + 1 for one in offsets)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+async def test_a_placeholder_stands_any_width(columns: int) -> None:
+    async with OneField().run_test(size=(30, 6)) as pilot:
+        editor = pilot.app.query_one(Editor)
+        editor.placeholder = "type to search"
+        editor.styles.padding = (0, 1)
+        editor.styles.border = ("none", "white")
+        editor.styles.width = columns
+        await pilot.pause()
+
+        assert editor.content_size.width == max(0, columns - 2)
