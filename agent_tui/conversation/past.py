@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _EXCERPT_CHARS = 600
 _EXCERPT_BLOCKS = 6
 _FORMATS = ("md", "html", "json")
+_OF_SCREEN = ("svg", "png")
 
 
 class SessionPast:
@@ -117,7 +118,9 @@ class SessionPast:
     async def export(self, kind: str, path: str) -> str:
         chosen = (kind or "md").lower().replace("markdown", "md").replace("jsonl", "json")
         if chosen not in _FORMATS:
-            raise AgentTuiError(f"There is no format {kind!r}{did_you_mean(kind, _FORMATS, end='.')}")
+            raise AgentTuiError(
+                f"There is no format {kind!r}{did_you_mean(kind, (*_FORMATS, *_OF_SCREEN), end='.')}"
+            )
         record = self._opened().record
         target = self._target(path, f"session-{record.id[:8]}.{'jsonl' if chosen == 'json' else chosen}")
         try:

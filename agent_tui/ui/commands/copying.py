@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_tui.protocol.numbers import whole_number
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.screens.picker import Choice
 
@@ -46,11 +47,11 @@ def _block(info: str, lines: Sequence[str]) -> CodeBlock:
 
 
 async def _copy(host: CommandHost, args: str) -> None:
-    if args and (not args.isascii() or not args.isdigit() or int(args) < 1):
+    number = whole_number(args or "1")
+    if not number:
         host.notice("warning", "Write /copy, or /copy 2 for the reply before the last.")
         return
     replies = host.replies()
-    number = int(args or "1")
     if number > len(replies):
         host.notice("warning", f"There are {len(replies)} replies in this session.")
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_tui.protocol.numbers import whole_number
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import context_report, usage_report
@@ -128,11 +129,12 @@ async def _loop(host: CommandHost, args: str) -> None:
     if args in _STOP or not args:
         _about(host, args, f"No loop runs. /loop N PROMPT sends a prompt N times (1 to {MAX_REPEATS}).")
         return
-    number, _, prompt = args.partition(" ")
-    if not number.isdigit() or not 1 <= int(number) <= MAX_REPEATS or not prompt.strip():
+    typed, _, prompt = args.partition(" ")
+    number = whole_number(typed)
+    if number is None or not 1 <= number <= MAX_REPEATS or not prompt.strip():
         host.notice("warning", f"Write /loop N PROMPT with N from 1 to {MAX_REPEATS}.")
         return
-    host.pursue(Repeat(prompt.strip(), int(number), tell=lambda text: host.notice("info", text)))
+    host.pursue(Repeat(prompt.strip(), number, tell=lambda text: host.notice("info", text)))
 
 
 def _about(host: CommandHost, args: str, nothing: str) -> None:

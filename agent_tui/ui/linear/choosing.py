@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_tui.protocol.numbers import whole_number
 from agent_tui.ui.linear.lines import Lines
 
 
@@ -43,7 +44,8 @@ async def choose_several(lines: Lines, question: str, options: Sequence[str]) ->
 
 def _index(answer: str, options: Sequence[str]) -> int | None:
     word = answer.strip().rstrip(".")
-    if word.isascii() and word.isdigit() and 1 <= int(word) <= len(options):
-        return int(word) - 1
+    number = whole_number(word)
+    if number is not None and 1 <= number <= len(options):
+        return number - 1
     same = [index for index, option in enumerate(options) if option.lower() == word.lower()]
     return same[0] if len(same) == 1 else None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from agent_tui import __version__
 from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.protocol.events import ApprovalRequested, Event
+from agent_tui.protocol.numbers import whole_number
 from agent_tui.ui.commands.builtin import builtin_commands
 from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, CommandHost, Level, Registry
@@ -363,8 +364,7 @@ class LinearProgram:
 
 def _output_command(program: LinearProgram) -> Command:
     async def output(host: CommandHost, args: str) -> None:
-        number = int(args) if args.isascii() and args.isdigit() else 0
-        call_id = program.speaker.call_id(number)
+        call_id = program.speaker.call_id(whole_number(args) or 0)
         block = await host.backend.full_output(call_id) if call_id else None
         if block is None:
             host.notice("warning", f"There is no output of a tool {args or '(no number given)'}.")

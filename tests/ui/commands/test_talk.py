@@ -1,6 +1,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.ui.screens.confirm import Confirm
 from agent_tui.ui.screens.picker import Picker
@@ -176,3 +178,13 @@ async def test_escape_stops_a_summary_that_is_being_written(workspace: Path) -> 
 
         assert backend.calls == ["draft", "cancel_turn"]
         assert not here.app.driver.is_taken
+
+
+@pytest.mark.parametrize("number", ["²", "9" * 5000])
+@pytest.mark.parametrize("command", ["/loop {} go", "/copy {}"])
+async def test_no_number_that_is_typed_is_a_fault_of_the_program(
+    workspace: Path, command: str, number: str
+) -> None:
+    async with stage(workspace) as here:
+        await here.send(command.format(number))
+        await here.until(lambda: any("Write /" in text for text in here.notices))
