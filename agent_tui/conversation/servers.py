@@ -87,6 +87,9 @@ class SessionServers:
     def watch(self, changed: Callable[[], None]) -> None:
         self._servers.on_change = changed
 
+    def troubles(self) -> Sequence[str]:
+        return [news.text for news in self._servers.troubles()]
+
     def servers(self) -> Sequence[ServerView]:
         return [_view(status) for status in self._servers.statuses()]
 

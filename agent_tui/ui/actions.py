@@ -279,7 +279,12 @@ class AppActions:
         """Do what waited for the core: offer what was not sent, ask about what the project brings, run shell lines."""
         offer_unsent(self._app, self.backend.unsent(), draft=self._app.prompt.text)
         self.work(self._meet)
-        prompts = PromptDesk(self._app.registry, self.backend.mcp, joined=self._app.completion.refresh_offers)
+        prompts = PromptDesk(
+            self._app.registry,
+            self.backend.mcp,
+            joined=self._app.completion.refresh_offers,
+            warn=lambda text: self._app.notice("warning", text),
+        )
         self.work(prompts.follow, group="prompts")
         self.shell.ready()
 

@@ -1,4 +1,4 @@
-"""The prompts of MCP servers as slash commands: they follow what the servers offer and complete their arguments."""
+"""Follows the MCP servers: their prompts are slash commands that complete their arguments, their troubles are told."""
 
 from __future__ import annotations
 
@@ -16,19 +16,28 @@ _TAIL = re.compile(r"(?:[^\s\"']|\"[^\"]*(?:\"|$)|'[^']*(?:'|$))*$")
 
 
 class PromptDesk:
-    """Keeps the prompts in the program's list. `joined` is called when there are others."""
+    """Keeps the prompts in the program's list. `joined` is called when there are others, `warn` when a server fails."""
 
-    def __init__(self, registry: Registry, desk: ServerDesk, *, joined: Callable[[], None]) -> None:
-        self._registry, self._desk, self._joined = registry, desk, joined
+    def __init__(
+        self,
+        registry: Registry,
+        desk: ServerDesk,
+        *,
+        joined: Callable[[], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._registry, self._desk, self._joined, self._warn = registry, desk, joined, warn
         self._known: dict[PromptView, Command] = {}
         self._changed = asyncio.Event()
 
     async def follow(self) -> None:
-        """Look at the prompts now, and again whenever a server changed, until cancelled."""
+        """Look at the servers now, and again whenever one changed, until cancelled."""
         self._desk.watch(self._changed.set)
         while True:
             self._changed.clear()
             await self.look()
+            for text in self._desk.troubles():
+                self._warn(text)
             await self._changed.wait()
             await asyncio.sleep(SETTLE_S)  # a start is a burst of changes
 

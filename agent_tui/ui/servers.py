@@ -75,6 +75,10 @@ class ServerDesk(Protocol):
         """Say what is called, on the loop, when a server's state or offer changed."""
         ...
 
+    def troubles(self) -> Sequence[str]:
+        """Say why servers are not there, each trouble once."""
+        ...
+
     def servers(self) -> Sequence[ServerView]: ...
 
     def log(self, name: str) -> Sequence[str]:

@@ -18,12 +18,17 @@ class FakeServerDesk:
         self.page = "https://sign.in.example/authorize?state=s"
         self.opens = False
         self.login_fails = ""
+        self.failed: list[str] = []
         self.calls: list[tuple[object, ...]] = []
         self.changed: Callable[[], None] = lambda: None
         self._run_turn = run_turn
 
     def watch(self, changed: Callable[[], None]) -> None:
         self.changed = changed
+
+    def troubles(self) -> Sequence[str]:
+        failed, self.failed = self.failed, []
+        return failed
 
     def servers(self) -> Sequence[ServerView]:
         return self.views

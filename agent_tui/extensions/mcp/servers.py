@@ -236,6 +236,10 @@ class Servers:
             notices += _news(running, came, went, first=first, cached=cached)
         return notices
 
+    def troubles(self) -> list[News]:
+        """Tell why servers are not there that nobody was told of yet."""
+        return [news for running in self._running.values() for news in self._trouble(running, last=False)]
+
     def _trouble(self, running: _Running, *, last: bool) -> list[News]:
         """Tell once why a server is not there."""
         server = running.server

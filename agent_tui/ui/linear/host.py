@@ -166,7 +166,12 @@ class LinearHost(PlainParts):
         if self._own is None:
             self._own = OwnCommandDesk(self._registry, self.backend.own)
         if self._prompts is None:
-            self._prompts = PromptDesk(self._registry, self.backend.mcp, joined=lambda: None)
+            self._prompts = PromptDesk(
+                self._registry,
+                self.backend.mcp,
+                joined=lambda: None,
+                warn=lambda text: self.notice("warning", text),
+            )
         await self._prompts.look()
         for text in await self._own.refresh():
             self.notice("warning", text)

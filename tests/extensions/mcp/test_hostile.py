@@ -35,6 +35,16 @@ async def test_mc_02_a_server_that_cannot_start_costs_only_itself(
         assert (await here.call("mcp__tiny__echo", '{"text": "x"}')).output == "echo: x"
 
 
+async def test_why_a_server_is_not_there_is_told_once_also_between_two_turns(workspace: Path) -> None:
+    async with world(workspace, [spec("exit")]) as here:
+        await here.until(lambda: here.status().state == "failed")
+
+        assert ["is not available" in news.text for news in here.servers.troubles()] == [True]
+        assert here.servers.troubles() == []
+        here.publish()
+        assert here.notices == []
+
+
 async def test_mc_02_tries_to_start_are_bounded(workspace: Path) -> None:
     async with world(workspace, [spec("exit")]) as here:
         await here.until(lambda: here.status().state == "failed")

@@ -141,3 +141,13 @@ async def test_a_template_leaves_its_blank_to_the_person(workspace: Path) -> Non
         await here.press("tab")
 
         assert here.app.prompt.text == "@forge:doc://issue/"
+
+
+async def test_a_server_that_fails_is_told_at_once_without_a_prompt(workspace: Path) -> None:
+    core = backend(workspace)
+    async with stage(workspace, backend=core) as here:
+        await ready(here)
+        core.mcp.failed = ["The MCP server 'forge' is not available: it exited."]
+        core.mcp.changed()
+
+        await here.until(lambda: "! The MCP server 'forge' is not available: it exited." in here.notices)
