@@ -76,3 +76,21 @@ async def test_every_size_names_the_keys_that_decide_send_and_leave(
 
         assert [word for word in vital if word not in line.split()] == []
         assert all(text in here.picture() for text in line.split("\n"))
+
+
+async def test_the_permissions_name_no_key_that_is_for_one_call(workspace: Path) -> None:
+    backend = FakeBackend(workspace, script=[[approve(*TWO)]])
+    async with stage(workspace, backend=backend, size=(120, 40)) as here:
+        await here.send("go")
+        await here.approval()
+        await here.settle()
+        assert "c Comment" in here.picture()
+
+        await here.press("tab")
+        await here.settle()
+        assert "c Comment" not in here.picture()
+        assert "a Session" in here.picture()
+
+        await here.press("escape")
+        await here.settle()
+        assert "c Comment" in here.picture()

@@ -39,6 +39,8 @@ _LOW_CHROME = 4  # the frame's border, the title's margin, the line over the pre
 _NAME_CELLS = 6
 _LAST = ("submit", "escape")
 _VITAL = ("allow", "deny", *_LAST)
+OF_ONE_CALL = frozenset(["comment", "edit", "hunks"])
+"""Actions that a permission has not."""
 _LISTED_CHOICES = 5  # app.tcss has it too: with the line above them
 
 
@@ -97,8 +99,7 @@ class Face(Vertical):
             self.permissions.set_rows([labels.group_row(group, round_, total) for group in shown.groups])
         self.screen.set_class(self._choices > 0, "-choosing")
         self._draw_title(round_)
-        self.draw_marks(shown)
-        self.draw_hints(round_, shown)
+        self.draw_pane(round_, shown)
 
     def _draw_calls(self, round_: Round, shown: Shown, cursor: int | None) -> None:
         headings = labels.headings(shown.order, shown.grouping, round_.grouper.project)
@@ -132,6 +133,11 @@ class Face(Vertical):
         at = self.permissions.cursor
         return shown.groups[at] if 0 <= at < len(shown.groups) else None
 
+    def draw_pane(self, round_: Round, shown: Shown) -> None:
+        """Show which pane has the keys, and which keys these are."""
+        self.draw_marks(shown)
+        self.draw_hints(round_, shown)
+
     def draw_marks(self, shown: Shown) -> None:
         """Mark what belongs together: the calls of a permission, or the permissions of a call."""
         row, group = self.current(shown), self.current_group(shown)
@@ -159,6 +165,8 @@ class Face(Vertical):
         actions = (
             self._hunk_actions() if shown.hunks is not None else self._actions(round_, self.current(shown))
         )
+        if shown.hunks is None and shown.pane == "permissions":
+            actions = [one for one in actions if one[0] not in OF_ONE_CALL]
         vital = _LAST if shown.hunks is not None or not round_.counts()[2] else _VITAL
         hints = [(self.keys.hint("approval", action), word, action) for action, word in actions]
         self.hints.show(hints, vital=vital)

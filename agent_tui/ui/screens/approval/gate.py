@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from agent_tui.protocol.permissions import Decision, Risk
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.screens.approval import labels, preview
-from agent_tui.ui.screens.approval.face import Face, Shown
+from agent_tui.ui.screens.approval.face import OF_ONE_CALL, Face, Shown
 from agent_tui.ui.screens.approval.round import Round, Row
 
 _OF_GROUPS = frozenset(["allow", "session", "deny", "always", "never", "toggle"])
-_OF_CALLS = frozenset([*_OF_GROUPS, "comment", "edit", "hunks"])
+_OF_CALLS = _OF_GROUPS | OF_ONE_CALL
 _OF_ALL = frozenset(["allow_all", "allow_all_session", "deny_all"])
 
 
@@ -46,12 +46,8 @@ class Gate:
             return f"First the hunks: {ends}."
         if shown.pane == "permissions":
             to_calls = self._keys.hint("approval", "escape")
-            is_other = action in _OF_CALLS - _OF_GROUPS
-            return (
-                f"That is for one call, not for a permission: {to_calls} goes to the calls."
-                if is_other
-                else ""
-            )
+            words = f"That is for one call, not for a permission: {to_calls} goes to the calls."
+            return words if action in OF_ONE_CALL else ""
         row = self._face.current(shown)
         if action in _OF_CALLS and row is not None and row.is_settled:
             return f"Nothing to decide here: this call {labels.settled_words(row)}."

@@ -172,7 +172,7 @@ class ApprovalScreen(Dialog[None]):
         hidden = "permissions" if full or single else "preview" if tiny else ""
         if self._shown.pane == hidden or (tiny and self._shown.pane == "permissions"):
             self._shown.pane = "calls"  # a key decides only what is seen
-            self._face.draw_marks(self._shown)
+            self._face.draw_pane(self.round, self._shown)
         self._face.fit(size, single=single, whole=self._full)
 
     # Keys
@@ -211,7 +211,7 @@ class ApprovalScreen(Dialog[None]):
                 self._toggle_hunk()
             return
         self._shown.pane = "calls" if event.rows is self._face.calls else "permissions"
-        self._face.draw_marks(self._shown)
+        self._face.draw_pane(self.round, self._shown)
 
     def on_pane_end_seen(self, event: Pane.EndSeen) -> None:
         """Remember that the whole preview was on screen."""
@@ -325,7 +325,7 @@ class ApprovalScreen(Dialog[None]):
             panes.insert(1, "permissions")
         at = panes.index(self._shown.pane) if self._shown.pane in panes else 0
         self._shown.pane = panes[(at + step) % len(panes)]
-        self._face.draw_marks(self._shown)
+        self._face.draw_pane(self.round, self._shown)
 
     def _escape(self) -> None:
         if self._why:
@@ -336,7 +336,7 @@ class ApprovalScreen(Dialog[None]):
             self._fit()
         elif self._shown.pane != "calls":
             self._shown.pane = "calls"
-            self._face.draw_marks(self._shown)
+            self._face.draw_pane(self.round, self._shown)
         else:
             self._control.lower_approval()
 
