@@ -44,7 +44,8 @@ class KeymapFile:
             self.keys.change(overrides=read_overrides(self._path))
             self.problem = ""
         except ConfigError as error:
-            self.problem = str(error)
+            said = str(error)
+            self.problem = said if said.endswith((".", "?")) else f"{said}."
 
     def _now(self) -> tuple[int, int, int]:
         try:
