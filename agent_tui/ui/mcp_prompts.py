@@ -36,13 +36,13 @@ class PromptDesk:
         while True:
             self._changed.clear()
             await self.look()
-            for text in self._desk.troubles():
-                self._warn(text)
             await self._changed.wait()
             await asyncio.sleep(SETTLE_S)  # a start is a burst of changes
 
     async def look(self) -> None:
-        """Take over the prompts there are now."""
+        """Take over the prompts there are now, and tell which servers failed."""
+        for text in self._desk.troubles():
+            self._warn(text)
         found = await self._desk.prompts()
         if list(self._known) == list(found):
             return
