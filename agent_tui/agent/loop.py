@@ -334,10 +334,12 @@ class Agent:
     async def pin(self, text: str) -> None:
         """Tell the model `text` with the next message, in a message that compaction keeps.
 
-        Raises AgentTuiError while a turn runs, or when it cannot be written down.
+        Raises AgentTuiError while a turn runs or calls wait for an answer, or when it cannot be written down.
         """
         if self._turn is not None:
             raise AgentTuiError("A turn is running; what is pinned goes between two turns.")
+        if self.open_calls:  # their results must come next
+            raise AgentTuiError("Calls wait for an answer: /pending asks about them; pin it after that.")
         message = UserMessage(content=(TextBlock(text=note(text)),), pinned=True)
         await self._teller.journal.user_message(message, turn_id="", text="")
         self._teller.conversation.append(message)

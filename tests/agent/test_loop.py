@@ -5,6 +5,7 @@ import pytest
 from agent_tui.agent.answers import NOT_WAITED
 from agent_tui.agent.limits import Limits
 from agent_tui.protocol.errors import (
+    AgentTuiError,
     Overloaded,
     StreamCut,
 )
@@ -390,6 +391,20 @@ async def test_a_prompt_after_pending_approvals_answers_the_waiting_calls() -> N
     (told,) = w.sink.of(ToolDenied)
     assert (told.call_id, told.effect, told.reason) == ("c1", "not_run", NOT_WAITED)
     assert w.sink.events.index(told) < w.sink.events.index(w.sink.of(TurnStarted)[1])
+
+
+async def test_nothing_is_pinned_behind_calls_that_wait() -> None:
+    w = world(calls(use("bash", call_id="c1")), text("ok"))
+    w.rounds.pending = (
+        PermissionRequest(request_id="c1", call_id="c1", tool="bash", title="", permissions=()),
+    )
+    agent = w.agent()
+    await agent.run("go")
+
+    with pytest.raises(AgentTuiError, match="/pending"):
+        await agent.pin("tabs")
+
+    assert list(agent.open_calls) == ["c1"]
 
 
 async def test_a_prompt_in_a_restored_session_keeps_what_some_of_the_open_calls_came_to() -> None:
