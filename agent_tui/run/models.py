@@ -40,11 +40,16 @@ def named_model(spec: ProviderSpec, name: str) -> ProviderSpec:
     """Give the spec with the model called `name`, which may be PROVIDER:MODEL."""
     provider, colon, model = name.partition(":")
     if colon and provider in PROVIDERS:
-        return replace(spec, provider=provider, model=model, base_url="")
+        return replace(_keyless(spec, provider), provider=provider, model=model, base_url="")
     owner = provider_of(name)
     if owner and not spec.base_url and spec.provider in ("anthropic", "openai", "offline"):
-        return replace(spec, provider=owner, model=name)
+        return replace(_keyless(spec, owner), provider=owner, model=name)
     return with_model(spec, name)
+
+
+def _keyless(spec: ProviderSpec, provider: str) -> ProviderSpec:
+    """Give the spec without what names a key, unless it is for this provider: no other server may see it."""
+    return spec if spec.provider == provider else replace(spec, api_key="", key_command="")
 
 
 async def local_servers(

@@ -142,11 +142,20 @@ class BwrapSandbox:
     def _search(self) -> Found:
         with self._searching:
             if self._found is None:
-                found = survey(self._ground.workspace)
-                pins = find_pins(self._ground.workspace, found, home=self._ground.home)
-                stubs = [*self._stubs.hold(pins.main), *self._hooks.hold(pins.absent_hooks)]
-                self._found = Found.of(pins, stubs, found)
+                try:
+                    self._found = self._look_around()
+                except OSError as error:  # a git folder that cannot be read cannot be guarded either
+                    raise SandboxError(
+                        f"{error.filename or self._ground.workspace} cannot be looked at: {error.strerror or error}; "
+                        "no command runs until it can, or lies elsewhere"
+                    ) from error
             return self._found
+
+    def _look_around(self) -> Found:
+        found = survey(self._ground.workspace)
+        pins = find_pins(self._ground.workspace, found, home=self._ground.home)
+        stubs = [*self._stubs.hold(pins.main), *self._hooks.hold(pins.absent_hooks)]
+        return Found.of(pins, stubs, found)
 
     def _keep_temp(self) -> None:
         """Make the session's /tmp again when a cleaner took it; never use one that somebody else made."""

@@ -23,11 +23,10 @@ class LateSandbox:
         self._thread.start()
 
     def _look(self) -> None:
-        found = self._probe()
+        found = self._found = self._probe()
         if isinstance(found, BwrapSandbox):
-            with contextlib.suppress(SandboxError):  # the first command says it again
+            with contextlib.suppress(SandboxError, OSError):  # the first command says it again
                 found.warm_up()
-        self._found = found
 
     def _ready(self) -> Sandbox:
         if self._thread.ident is None:

@@ -23,7 +23,16 @@ def serve(flags: Sequence[str], *, port: int, workspace: Path, tell: Callable[[s
         raise UsageError(
             "serve needs the package textual-serve; install it beside agent-tui with: pip install textual-serve"
         ) from error
-    command = ["env", f"{IN_BROWSER}=1", "TERM=xterm-256color", sys.executable, "-m", "agent_tui", *flags]
+    command = [
+        "env",
+        f"{IN_BROWSER}=1",
+        "TERM=xterm-256color",
+        sys.executable,
+        "-P",
+        "-m",
+        "agent_tui",
+        *flags,
+    ]
 
     def ready(url: str) -> None:
         tell(f"Open {url}")

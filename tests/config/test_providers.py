@@ -45,3 +45,19 @@ def test_a_model_chosen_by_its_name_brings_its_provider(
     spec = named_model(ProviderSpec(provider=provider, model="m"), name)
 
     assert (spec.provider, spec.model) == expected
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "kept"),
+    [
+        ("anthropic", "deepseek:x", ""),
+        ("anthropic", "gpt-5.5", ""),
+        ("", "deepseek:x", ""),
+        ("anthropic", "anthropic:claude-opus-5-5", "pass show key"),
+        ("anthropic", "claude-opus-5-5", "pass show key"),
+    ],
+)
+def test_the_command_for_a_key_is_run_for_no_other_provider(provider: str, name: str, kept: str) -> None:
+    spec = named_model(ProviderSpec(provider=provider, model="m", key_command="pass show key"), name)
+
+    assert spec.key_command == kept

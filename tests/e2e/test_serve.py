@@ -94,6 +94,18 @@ async def test_the_program_runs_in_a_page_and_ends_with_it(served: Served, place
     assert list((place.home / ".local/share/agent-tui/sessions").rglob("*.jsonl"))
 
 
+async def test_nothing_of_the_folder_is_imported_by_a_page(served: Served, place: Place) -> None:
+    for name in ("click", "textual", "pydantic"):
+        (place.project / f"{name}.py").write_text("open('ran', 'w').close()\n")
+    async with (
+        aiohttp.ClientSession() as client,
+        client.ws_connect(f"{served.url}ws?{SIZE}", headers=served.origin) as socket,
+    ):
+        await Page(socket).until("offline")
+
+    assert not (place.project / "ran").exists()
+
+
 async def test_the_page_is_given_only_for_the_whole_address(served: Served) -> None:
     async with aiohttp.ClientSession() as client:
         async with client.get(served.url) as page:
