@@ -12,6 +12,9 @@ from pydantic import ValidationError
 from agent_tui.headless.batch.worker import TaskResult
 from agent_tui.protocol.errors import UsageError
 
+_BEGINS = b'{"id": '
+"""How each line begins that `append` writes."""
+
 
 class ResultsInUse(UsageError):
     """Another program writes these results."""
@@ -62,8 +65,8 @@ class Results:
     def _read(self) -> None:
         data = self.file.read_bytes()
         *lines, rest = data.split(b"\n")
-        if rest:  # a line that a killed program began: its task runs again
-            os.ftruncate(self._fd, len(data) - len(rest))
+        if rest and not rest.startswith(_BEGINS[: len(rest)]):
+            raise UsageError(f"{self.file}: is no file of results; name another file with --output")
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -77,3 +80,5 @@ class Results:
                     f"{self.file}:{number}: is no result of a batch ({reason}); name another file with --output"
                 ) from error
             self.known[result.id] = result
+        if rest:  # a line that a killed program began: its task runs again
+            os.ftruncate(self._fd, len(data) - len(rest))

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ def _repository(options: BatchOptions, one: Read, mark: str, roots: dict[Path, R
     """Give the repository of a task, one object for each root. Raises UsageError."""
     root = options.repository
     if one.task.repository:
-        root = (options.tasks.parent / Path(one.task.repository).expanduser()).absolute()
+        root = (options.tasks.parent / Path(os.path.expanduser(one.task.repository))).absolute()
     if not root.is_dir():
         raise UsageError(f"{options.tasks}:{one.line}: repository: there is no directory {str(root)!r}")
     root = root.resolve()

@@ -120,6 +120,19 @@ def test_a_file_that_holds_no_results_is_refused_untouched(tmp_path: Path) -> No
     assert file.read_text() == '{"name": "precious"}\n'
 
 
+@pytest.mark.parametrize("precious", ['{"name": "package"}', "a note without a newline", '{"id": 1}\nhalf'])
+def test_a_file_of_something_else_loses_nothing_although_it_ends_without_a_newline(
+    tmp_path: Path, precious: str
+) -> None:
+    file = tmp_path / "package.json"
+    file.write_text(precious)
+
+    with pytest.raises(UsageError, match=r"package\.json"), Results(file):
+        pass
+
+    assert file.read_text() == precious
+
+
 @pytest.fixture
 def repository(workspace: Path) -> Repository:
     def git(*words: str) -> None:
