@@ -70,7 +70,7 @@ class Instructions:
             if depth >= MAX_IMPORT_DEPTH:
                 self.notices.append(f"@{imported} in {path} was not loaded: imports are too deep.")
                 continue
-            target = Path(imported).expanduser()
+            target = Path(os.path.expanduser(imported))
             target = target if target.is_absolute() else real.parent / target
             if target.suffix in _SUFFIXES:
                 yield from self.load(target, within=within, depth=depth + 1)

@@ -359,7 +359,7 @@ class Core:
     async def keep_image(self, path: str) -> str:
         images = KeptImages(lambda: self._session.record.data_dir)
         if path:
-            name = await asyncio.to_thread(images.keep_file, self._workspace / Path(path).expanduser())
+            name = await asyncio.to_thread(images.keep_file, self._workspace / Path(os.path.expanduser(path)))
         else:
             from agent_tui.conversation.clipboard import Clipboard  # loaded ahead by `run.ahead`
 

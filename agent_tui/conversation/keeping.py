@@ -92,7 +92,7 @@ class PersonsKeeping:
 
     def _folder(self, given: str) -> Path:
         try:
-            folder = (self._workspace / Path(given).expanduser()).resolve(strict=True)
+            folder = (self._workspace / Path(os.path.expanduser(given))).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
             raise AgentTuiError(f"There is no folder {given!r}.") from error
         if not folder.is_dir():

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import logging
+import os
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
@@ -129,7 +130,7 @@ class Attachments:
         """Give the path without a sentence's last mark, and whether it is a "file", a "folder" or ""."""
         for name in dict.fromkeys((given, given.rstrip(_ENDS))):
             try:
-                path = self._workspace / Path(name).expanduser()
+                path = self._workspace / Path(os.path.expanduser(name))
                 if path.is_dir():
                     return name, "folder"
                 if path.is_file():
@@ -139,7 +140,7 @@ class Attachments:
         return given, ""
 
     def _is_pdf(self, given: str) -> bool:
-        path = self._workspace / Path(given).expanduser()
+        path = self._workspace / Path(os.path.expanduser(given))
         with path.open("rb") as file:
             return file.read(len(_PDF_MARK)) == _PDF_MARK and path.stat().st_size <= PDF_LIMIT_BYTES
 

@@ -139,7 +139,7 @@ class SessionPast:
         return f"Written to {target}"
 
     def _target(self, path: str, name: str) -> Path:
-        target = Path(path).expanduser() if path else Path(name)
+        target = Path(os.path.expanduser(path)) if path else Path(name)
         return target if target.is_absolute() else self._workspace / target
 
     async def excerpt(self, session_id: str) -> str:

@@ -25,6 +25,8 @@ from agent_tui.providers.base import (
 )
 
 _LOG = logging.getLogger(__name__)
+_LONGEST_NAMED_S = 30 * 86_400
+"""From this wait on its end is not named as a time of day."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,6 @@ def _with_text(error: ProviderError, text: str) -> ProviderError:
 
 def _span(seconds: float) -> str:
     """Name a wait and the time of day it ends."""
-    until = (datetime.now().astimezone() + timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M")
     length = (
         f"{seconds:.0f} s"
         if seconds < 120
@@ -261,4 +262,7 @@ def _span(seconds: float) -> str:
         if seconds < 7200
         else f"{seconds / 3600:.0f} h"
     )
+    if seconds > _LONGEST_NAMED_S:  # no calendar reaches as far as some servers say
+        return f"a wait of {length}"
+    until = (datetime.now().astimezone() + timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M")
     return f"a wait of {length}, until {until}"

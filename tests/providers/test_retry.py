@@ -139,6 +139,16 @@ async def test_pr_11_the_servers_wait_is_the_lower_bound(after: float | None, le
     assert least <= waits.slept[0] <= least * 1.1 + 0.5
 
 
+@pytest.mark.parametrize("after", [1_764_547_200_000, float("inf")])
+async def test_a_wait_that_no_calendar_holds_is_told_as_well(after: float) -> None:
+    waits = Waits()
+
+    with pytest.raises(RateLimited, match=r"a wait of \w+ h"):
+        await collect(waits.wrap(scripted(RateLimited("slow", retry_after_s=after), text("never"))))
+
+    assert waits.slept == []
+
+
 async def test_pr_11_a_wait_of_a_day_is_told_instead_of_slept() -> None:
     waits = Waits()
 

@@ -286,6 +286,13 @@ async def test_the_pasted_path_of_an_image_becomes_a_chip(workspace: Path, paste
         assert here.backend.calls == [f"keep_image {path}"]
 
 
+@pytest.mark.parametrize("pasted", ["file://[shot].png", "file://[a.png"])
+async def test_half_an_address_of_an_image_is_the_text_that_was_pasted(workspace: Path, pasted: str) -> None:
+    async with stage(workspace) as here:
+        here.app.prompt.paste(pasted)
+        await here.until(lambda: here.app.prompt.text == pasted)
+
+
 async def test_a_path_that_is_no_image_is_the_text_that_was_pasted(workspace: Path) -> None:
     backend = FakeBackend(workspace)
     backend.image_problem = "/tmp/x.png cannot be read: No such file"

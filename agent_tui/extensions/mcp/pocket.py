@@ -1,6 +1,7 @@
 """What a sign-in without a person holds: tokens in memory, and the files in which its key or ID token stands."""
 
 import asyncio
+import os
 from pathlib import Path
 
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
@@ -33,7 +34,7 @@ class Pocket:
 
 async def read_secret(file: str, folder: Path) -> str:
     """Read a file that holds a key or a token; a relative one is in `folder`. Raises ServerFault without its content."""
-    path = folder / Path(file).expanduser()
+    path = folder / Path(os.path.expanduser(file))
     try:
         return await asyncio.to_thread(_read, path)
     except (OSError, ValueError) as error:

@@ -58,7 +58,7 @@ def find_command(command: str, *, cwd: Path, workspace: Path, path: str) -> str:
     Raises ServerFault.
     """
     if "/" in command:
-        program = cwd / Path(command).expanduser()
+        program = cwd / Path(os.path.expanduser(command))
         if not (program.is_file() and os.access(program, os.X_OK)):
             raise ServerFault(f"there is no program {command!r}", lasting=True)
         return str(program)
@@ -116,7 +116,7 @@ class StdioServer:
 
     async def _start(self) -> Child:
         """Raises ServerFault."""
-        cwd = self._workspace / Path(self._spec.cwd).expanduser()
+        cwd = self._workspace / Path(os.path.expanduser(self._spec.cwd))
         env = server_environment(self._spec, self._workspace, os.environ)
         program = find_command(
             self._spec.command, cwd=cwd, workspace=self._workspace, path=env.get("PATH", os.defpath)

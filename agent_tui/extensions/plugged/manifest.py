@@ -57,7 +57,7 @@ def launch_of(manifest: Manifest, folder: Path, workspace: Path) -> Launch:
     """
     program, *arguments = manifest.command
     if "/" in program:
-        found = folder / Path(program).expanduser()
+        found = folder / Path(os.path.expanduser(program))
         if not (found.is_file() and os.access(found, os.X_OK)):
             raise ExtensionFault(f"there is no program {program!r}")
     else:

@@ -1,5 +1,6 @@
 """Describes tool calls in the protocol's words: kind, title, places, contents."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -75,7 +76,7 @@ def places_of(arguments: object, workspace: Path) -> list[ToolCallLocation]:
 
 def absolute(path: str, workspace: Path) -> str:
     """Give a path as the protocol wants it."""
-    return str(workspace / Path(path).expanduser())
+    return str(workspace / Path(os.path.expanduser(path)))
 
 
 def contents_of(display: DisplayResult, workspace: Path) -> tuple[Contents, list[ToolCallLocation]]:

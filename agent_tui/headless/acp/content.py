@@ -73,7 +73,10 @@ def read_prompt(blocks: Sequence[PromptBlock], workspace: Path) -> Prompt:
 
 def mention(uri: str, name: str, workspace: Path) -> str:
     """Name a resource in the text: a file as `@path`, relative to the workspace, with its lines; else its address."""
-    parts = urlsplit(uri)
+    try:
+        parts = urlsplit(uri)
+    except ValueError as error:  # half an address in brackets
+        raise RequestError(-32602, f"{uri!r} is no address: {error}.") from error
     if parts.scheme not in ("file", ""):
         return f"[{name}]({uri})" if name else uri
     path = Path(unquote(parts.path)) if parts.scheme else Path(uri)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@")
 _NO_NEWLINE = "\\ No newline"
 
 

@@ -233,7 +233,7 @@ def spoken(line: str) -> str:
     return line
 
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -[0-9]{1,9}(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
 _PLUMBING = (
     "diff --git ",
     "index ",

@@ -13,7 +13,7 @@ from agent_tui.ui.render.safe import clean
 
 Kind = Literal["file", "hunk", "add", "del", "context", "note"]
 Ranges = tuple[tuple[int, int], ...]
-_HUNK = re.compile(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@+ ?(.*)")
+_HUNK = re.compile(r"@@+ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@+ ?(.*)")
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 LONGEST_COMPARED = 600
 LEAST_ALIKE = 0.5

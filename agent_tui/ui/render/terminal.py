@@ -9,6 +9,7 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
+from agent_tui.protocol.numbers import whole_number
 from agent_tui.ui.render.code import Lines, split_lines
 from agent_tui.ui.render.inks import Inks
 from agent_tui.ui.render.rows import Body, expand_tabs
@@ -39,7 +40,7 @@ class _Pen:
 
     def select(self, args: str) -> None:
         """Obey one SGR sequence."""
-        numbers = [int(part) if part.isdigit() else 0 for part in args.replace(":", ";").split(";")]
+        numbers = [whole_number(part) or 0 for part in args.replace(":", ";").split(";")]
         at = 0
         while at < len(numbers):
             at += self._one(numbers, at)
@@ -154,7 +155,7 @@ def _overwritten(line: str, pen: _Pen) -> list[Segment]:
 
 
 def _moved(final: str, args: str, column: int, cells: list[tuple[str, Style]], pen: _Pen) -> int:
-    number = int(args) if args.isdigit() else 0
+    number = whole_number(args) or 0
     match final:
         case "m":
             pen.select(args)

@@ -298,7 +298,10 @@ def image_path(text: str) -> str:
     if "\n" in line or not line.lower().rstrip("'\"").endswith(_IMAGE_ENDINGS):
         return ""
     if line.startswith("file://"):
-        return unquote(urlsplit(line).path)
+        try:
+            return unquote(urlsplit(line).path)
+        except ValueError:  # half an address in brackets
+            return ""
     if line[:1] in "'\"" and line[-1:] == line[:1]:
         line = line[1:-1]
     else:

@@ -209,3 +209,13 @@ class _Still:
 
     def context_use(self) -> ContextUse:
         return ContextUse(used=12, size=100, cost_usd=None)
+
+
+def test_half_an_address_is_refused() -> None:
+    with pytest.raises(RequestError, match="no address"):
+        mention("file://[a", "", WORKSPACE)
+
+
+@pytest.mark.parametrize("path", ["~$Report.docx", "~nobody-of-that-name/x"])
+def test_a_name_that_begins_like_a_home_folder_is_a_name(path: str) -> None:
+    assert calls.absolute(path, WORKSPACE) == f"{WORKSPACE}/{path}"

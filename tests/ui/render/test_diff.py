@@ -162,3 +162,8 @@ def test_5_000_lines_are_laid_out_without_colouring_them() -> None:
 
     assert body.height == 5_001
     assert body.row(4_900).text.endswith("+ new 2449")
+
+
+def test_a_page_of_digits_in_a_hunk_is_text() -> None:
+    header = f"@@ -{'1' * 5000} +1 @@"
+    assert header in [line.text for line in parse_diff(f"--- a\n+++ b\n{header}\n-x\n+y\n").lines]

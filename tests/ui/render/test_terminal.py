@@ -103,3 +103,9 @@ def test_crlf_is_a_line_end() -> None:
 
 def test_long_output_wraps() -> None:
     assert rows(terminal_body("\x1b[31m" + "x" * 25, 10, INKS)) == ["x" * 10, "x" * 10, "x" * 5]
+
+
+@pytest.mark.parametrize("final", ["m", "C", "D", "G", "K"])
+@pytest.mark.parametrize("number", ["1" * 4400, "38;5;" + "9" * 4400])
+def test_a_page_of_digits_in_a_sequence_is_no_fault(number: str, final: str) -> None:
+    assert "".join(drawn(f"\x1b[{number}{final}word\n")).strip() == "word"
