@@ -32,7 +32,7 @@ from agent_tui.run.extensions import load_project_extensions
 from agent_tui.run.ground import PROJECT_TOOLS, Ground, make_ground, make_policy, rule_book
 from agent_tui.run.hooks import RunHooks, make_hooks
 from agent_tui.run.known_secrets import known_secrets
-from agent_tui.run.known_tools import RULE_NEEDS_A_LOOK, known_tools, rule_problems
+from agent_tui.run.known_tools import RULE_NEEDS_A_LOOK, KnownTools, known_tools, rule_problems
 from agent_tui.run.mcp_servers import RunServers, make_servers
 from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
 from agent_tui.run.opening import SessionBuilder
@@ -159,14 +159,7 @@ async def _assembled(
     news = await mcp.join(ground.tools, wait=not with_person, told=ground.loaded.broken_files)
     extensions = SessionExtensions(ground.extensions)
     news += await extensions.start(record.id, None if with_screen else ground.tools)
-    known = known_tools(
-        ground.settings,
-        ground.paths,
-        workspace,
-        trusted=ground.trusted,
-        loaded=[*ground.tools.names(), *ground.extensions.tool_names()],
-        host=ground.extensions,
-    )
+    known = _known_tools(ground, trusted=ground.trusted)
     rules = rule_problems(policy.book, known, told=ground.loaded.broken_files)
     news += [f"{RULE_NEEDS_A_LOOK}{problem}" for problem in rules]
     if policy.book.problems and not ground.loaded.broken:
@@ -248,7 +241,7 @@ def belongings(ground: Ground, policy: Policy, hooks: RunHooks, mcp: RunServers)
             workspace=ground.workspace,
             key_file=ground.paths.keys,
             shell=shell,
-            tools=lambda: [*ground.tools.names(), *ground.extensions.tool_names()],
+            tools=lambda: _tool_names(ground),
         ),
     )
 
@@ -269,11 +262,7 @@ def _settings_files(ground: Ground) -> SettingsFiles:
 
     def more_problems(told: Collection[str]) -> list[str]:
         book = rule_book(options, paths, workspace, trusted=trusted())
-        names = [*ground.tools.names(), *ground.extensions.tool_names()]
-        known = known_tools(
-            ground.settings, paths, workspace, trusted=trusted(), loaded=names, host=ground.extensions
-        )
-        return rule_problems(book, known, told=told)
+        return rule_problems(book, _known_tools(ground, trusted=trusted()), told=told)
 
     return SettingsFiles(
         paths=paths,
@@ -281,4 +270,21 @@ def _settings_files(ground: Ground) -> SettingsFiles:
         load=lambda is_trusted: loaded_settings(options, workspace, trusted=is_trusted),
         trusted=trusted,
         more_problems=more_problems,
+    )
+
+
+def _tool_names(ground: Ground) -> list[str]:
+    """Give the names of the tools there are now, those of extensions included."""
+    return [*ground.tools.names(), *ground.extensions.tool_names()]
+
+
+def _known_tools(ground: Ground, *, trusted: bool) -> KnownTools:
+    """Give the names of tools that a rule of this run may name."""
+    return known_tools(
+        ground.settings,
+        ground.paths,
+        ground.workspace,
+        trusted=trusted,
+        loaded=_tool_names(ground),
+        host=ground.extensions,
     )

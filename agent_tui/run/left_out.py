@@ -10,12 +10,11 @@ from agent_tui.extensions.plugged.discover import find_extensions
 from agent_tui.run.counted import Counted
 from agent_tui.run.extensions import extension_places
 from agent_tui.run.hook_files import hook_files
+from agent_tui.run.known_tools import PROJECT_TOOLS
 from agent_tui.run.mcp_files import configured
 from agent_tui.run.options import RunOptions
 from agent_tui.run.settings import loaded_settings
 from agent_tui.run.texts import command_library
-
-PROJECT_TOOLS = Path(".agent-tui") / "tools"
 
 
 def left_out(options: RunOptions, paths: Paths, workspace: Path, *, trusted: bool) -> list[str]:
