@@ -35,6 +35,6 @@ def _is_abandoned(entry: "os.DirEntry[str]", pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    except OSError:
+    except (OSError, OverflowError):  # not ours to ask about, or no number of a process
         return False
     return False

@@ -35,6 +35,7 @@ def test_folder_of_a_killed_run_is_removed_and_a_living_one_stays(tmp_path: Path
 
 def test_what_only_looks_like_ours_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "agent-tui-notes").mkdir()
+    (tmp_path / f"agent-tui-{'9' * 40}-x").mkdir()
     (tmp_path / "agent-tui-999999999-link").symlink_to(tmp_path / "agent-tui-notes")
 
     sweep_run_folders()

@@ -169,3 +169,24 @@ def test_sweep_leaves_the_files_of_a_living_program(workspace: Path, tmp_path: P
 
     assert sweep(tmp_path / "data") == []
     assert temp.exists()
+
+
+def test_sweep_goes_on_past_what_it_cannot_read_or_remove(workspace: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    temp = workspace / ".a.txt.0123456789abcdef.tmp"
+    temp.write_text("x")
+    too_long = workspace / f".{'n' * 300}.0123456789abcdef.tmp"
+    swept_meanwhile, no_note = (data / f"pending-writes-{n}-{gone.pid}" for n in "01")
+    swept_meanwhile.symlink_to(data / "nowhere")
+    no_note.mkdir()
+    long_number = data / f"pending-writes-3-{'9' * 40}"
+    long_number.write_bytes(b"")
+    note = data / f"pending-writes-4-{gone.pid}"
+    note.write_bytes(b"\0".join(os.fsencode(one) for one in (too_long, temp)))
+
+    assert sweep(data) == [temp]
+    assert not long_number.exists()
+    assert note.exists()
