@@ -52,7 +52,10 @@ class LocalEngine:
         with stopped_by_signals(stop) as stopped:
             await asyncio.wait([working])
         if not working.cancelled():
-            working.result()
+            try:
+                working.result()
+            except ExceptionGroup as group:  # one of it ended the rest
+                raise group.exceptions[0] from group
         return stopped.code or ExitCode.DONE
 
     async def _work_all(self, waiting: Iterator[Order], started: Started, finished: Finished) -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import stat
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -10,7 +11,7 @@ from typing import Self
 from pydantic import ValidationError
 
 from agent_tui.headless.batch.worker import TaskResult
-from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.errors import AgentTuiError, UsageError
 
 _BEGINS = b'{"id": '
 """How each line begins that `append` writes."""
@@ -52,17 +53,25 @@ class Results:
         os.close(self._fd)
 
     def append(self, result: TaskResult) -> None:
-        """Write one result; it is on disk when this returns."""
+        """Write one result; it is on disk when this returns. Raises AgentTuiError."""
         line = (
             json.dumps(result.model_dump(mode="json"), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         )
         view = memoryview(line)
-        while view:
-            view = view[os.write(self._fd, view) :]
-        os.fsync(self._fd)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+            os.fsync(self._fd)
+        except OSError as error:
+            raise AgentTuiError(
+                f"cannot write {str(self.file)!r}: {error.strerror}; run it again when that is mended: tasks whose "
+                "results are there do not run anew"
+            ) from error
         self.known[result.id] = result
 
     def _read(self) -> None:
+        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            return  # a device keeps no results, and may have no end
         data = self.file.read_bytes()
         *lines, rest = data.split(b"\n")
         if rest and not rest.startswith(_BEGINS[: len(rest)]):

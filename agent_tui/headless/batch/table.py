@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -69,8 +70,9 @@ class Progress:
         """A task ended."""
         self._take(result)
         if self._live is None and not self._quiet:
-            self._err.write(f"{_sentence(self._lines[result.id])}\n")
-            self._err.flush()
+            with suppress(OSError):  # progress that nobody can read must not cost the results
+                self._err.write(f"{_sentence(self._lines[result.id])}\n")
+                self._err.flush()
 
     def summary(self) -> str:
         """Count the tasks by how they are."""

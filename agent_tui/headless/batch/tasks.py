@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -14,6 +14,7 @@ from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.near_names import did_you_mean
 
+MAX_FILE_BYTES = 100_000_000
 MAX_PROMPT_BYTES = 100_000
 MAX_SHOWN_FAULTS = 10
 _ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -66,7 +67,11 @@ class Read:
 def read_tasks(file: Path, defaults: TaskDefaults) -> list[Read]:
     """Read all tasks. Raises UsageError that lists the faulty lines; then none counts."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        with file.open("rb") as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise UsageError(f"{file}: holds more than {MAX_FILE_BYTES:,} bytes; make several batches of it")
+        text = data.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"cannot read {str(file)!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -107,8 +112,10 @@ def _task(line: str, defaults: TaskDefaults) -> Task:
         raise ValueError(_fault(error)) from error
     if len(task.prompt.encode("utf-8", "replace")) > MAX_PROMPT_BYTES:
         raise ValueError(f"prompt: is longer than {MAX_PROMPT_BYTES:,} bytes; put it in a file and name that")
-    if "\0" in task.prompt:
-        raise ValueError("prompt: holds a NUL character")
+    for name, value in task:
+        words = cast("tuple[str, ...]", value) if isinstance(value, tuple) else (str(value),)
+        if any("\0" in word for word in words):
+            raise ValueError(f"{name}: holds a NUL character")
     return task
 
 

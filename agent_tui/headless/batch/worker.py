@@ -100,8 +100,9 @@ async def execute(order: Order) -> TaskResult:
                 "duration_s": round(time.monotonic() - started, 3),
             }
         )
-    except AgentTuiError as error:
-        return _failed(order, str(error), started)
+    except (AgentTuiError, OSError, ValueError) as error:
+        # OSError: no room for a worktree, too long a flag; ValueError: a flag with a NUL character
+        return _failed(order, _said(error), started)
     finally:
         if place is not None and not keep:
             await asyncio.shield(repository.remove(place))
@@ -221,6 +222,13 @@ def _last_words(printed: bytes) -> str:
     """Give the last line that a program printed: its sentence about what went wrong."""
     lines = [line for line in printed.decode("utf-8", "replace").split("\n") if line.strip()]
     return lines[-1].removeprefix("agent-tui: ")[:ERROR_CHARS] if lines else "it ended without a word"
+
+
+def _said(error: Exception) -> str:
+    if not isinstance(error, OSError):
+        return str(error)
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+    return f"it could not be run: {where}{error.strerror or error}"
 
 
 def _failed(order: Order, error: str, started: float) -> TaskResult:

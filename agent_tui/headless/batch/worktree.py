@@ -1,6 +1,8 @@
 """A git worktree for one task: made at a commit, compared with it, taken away; index and branch stay as they are."""
 
 import base64
+import codecs
+import logging
 import os
 import shutil
 import tempfile
@@ -12,6 +14,8 @@ from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.toolkit.capture import Captured, capture
 from agent_tui.toolkit.programs import find_program
 
+_LOG = logging.getLogger(__name__)
+
 GIT_S = 300.0
 DIFF_LIMIT_BYTES = 5_000_000
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=true")
@@ -20,7 +24,10 @@ _PROGRAMS = r"^filter\..*\.(clean|smudge|process)$"
 
 @dataclass(frozen=True)
 class Diff:
-    """What a task changed. `data` is base64 of the exact bytes where they are no UTF-8; `cut` says that it is too long."""
+    """What a task changed. `data` is base64 of the exact bytes where they are no UTF-8.
+
+    `cut` says that it is too long: `text` then ends with its last whole character.
+    """
 
     text: str
     files: tuple[str, ...]
@@ -65,7 +72,9 @@ class Repository:
 
         Raises AgentTuiError.
         """
-        with tempfile.TemporaryDirectory(prefix="agent-tui-batch-diff-") as temporary:
+        with tempfile.TemporaryDirectory(
+            prefix="agent-tui-batch-diff-", ignore_cleanup_errors=True
+        ) as temporary:
             common = await self._checked("rev-parse", "--path-format=absolute", "--git-common-dir")
             objects = Path(temporary) / "objects"
             objects.mkdir()
@@ -81,23 +90,29 @@ class Repository:
             done = await self._git(
                 "diff", "--binary", *plain, at=place, env=own, limit_bytes=DIFF_LIMIT_BYTES
             )
+            if not done.is_cut:  # git is ended where it is
+                self._check(done, "diff", place)
         files = tuple(
             os.fsdecode(name).encode("utf-8", "replace").decode() for name in names.split(b"\0") if name
         )
         try:
-            return Diff(done.stdout.decode(), files, cut=done.is_cut)
+            text = codecs.getincrementaldecoder("utf-8")().decode(done.stdout, final=not done.is_cut)
+            return Diff(text, files, cut=done.is_cut)
         except UnicodeDecodeError:
             data = base64.b64encode(done.stdout).decode()
             return Diff(done.stdout.decode(errors="replace"), files, data=data, cut=done.is_cut)
 
     async def remove(self, place: Path) -> None:
-        """Take a worktree away, also one whose folder is gone or lies on another machine."""
-        done = await self._git("worktree", "remove", "--force", "--force", str(place))
+        """Take a worktree away, also one whose folder is gone or lies on another machine.
+
+        What git cannot forget is logged and found again by `left`.
+        """
+        is_removed = await self._try("worktree", "remove", "--force", "--force", str(place))
         if place.parent.name.startswith("agent-tui-batch-"):
             shutil.rmtree(place.parent, ignore_errors=True)
-        if done.exit_code:
-            await self._git("worktree", "unlock", str(place))
-            await self._git("worktree", "prune")
+        if not is_removed:
+            await self._try("worktree", "unlock", str(place))
+            await self._try("worktree", "prune")
 
     async def left(self) -> Sequence[Path]:
         """List the worktrees with our mark."""
@@ -112,14 +127,26 @@ class Repository:
     async def _is_repository(self) -> bool:
         return (await self._git("rev-parse", "--git-dir")).exit_code == 0
 
+    async def _try(self, *arguments: str) -> bool:
+        """Run git and tell whether it ended well; that it could not run at all is logged."""
+        try:
+            return (await self._git(*arguments)).exit_code == 0
+        except AgentTuiError as error:
+            _LOG.warning("%s", error)
+            return False
+
     async def _checked(
         self, *arguments: str, at: Path | None = None, env: Mapping[str, str] | None = None
     ) -> bytes:
         done = await self._git(*arguments, at=at, env=env)
+        self._check(done, arguments[0], at or self.root)
+        return done.stdout
+
+    def _check(self, done: Captured, name: str, where: Path) -> None:
+        """Raise AgentTuiError unless git ended well."""
         if done.exit_code:
             said = done.stderr.decode(errors="replace").strip().split("\n")[-1][:300]
-            raise AgentTuiError(f"{at or self.root}: git {arguments[0]} failed: {said or done.exit_code}")
-        return done.stdout
+            raise AgentTuiError(f"{where}: git {name} failed: {said or done.exit_code}")
 
     async def _git(
         self,
@@ -144,6 +171,8 @@ class Repository:
             raise AgentTuiError(f"{where}: git {arguments[0]} took more than {GIT_S:.0f} s") from error
         except OSError as error:
             raise AgentTuiError(f"{where}: git cannot be run there: {error.strerror or error}") from error
+        except ValueError as error:  # a zero byte
+            raise AgentTuiError(f"{where}: git {arguments[0]} cannot be given that: {error}") from error
 
 
 def _environment() -> dict[str, str]:
