@@ -74,7 +74,7 @@ def _rule(line: str) -> _Rule | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)
             pattern = GitIgnoreSpecPattern(line)
-    except ValueError:
+    except (ValueError, re.error):
         return None  # git lets such a line match nothing
     # pathspec's type leaves open whether the expression is about text
     compiled = cast("re.Pattern[str] | None", pattern.regex)  # pyright: ignore[reportUnknownMemberType] - as said above

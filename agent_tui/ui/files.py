@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import re
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -28,8 +31,9 @@ class FileIndex:
     program. Until it is done the list of the walk before is used.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, find: Callable[[Path], Sequence[str]] | None = None) -> None:
         self._root = root
+        self._find = find or walk
         self._paths: Sequence[str] = ()
         self._walked_at = 0.0
         self._walking = False
@@ -47,11 +51,18 @@ class FileIndex:
         loop = asyncio.get_running_loop()
 
         def work() -> None:
-            found = walk(self._root)
+            found, fault = self._paths, None
             try:
+                found = self._find(self._root)
+            except Exception as error:  # a bug of ours: it must not end completion for the whole session
+                fault = error
+            with contextlib.suppress(
+                RuntimeError
+            ):  # the loop was closed meanwhile: nobody waits for the list
                 loop.call_soon_threadsafe(self._arrived, found, done)
-            except RuntimeError:
-                return  # the loop was closed meanwhile: nobody waits for the list
+                if fault is not None:
+                    report = {"message": "The walk for @ failed", "exception": fault}
+                    loop.call_soon_threadsafe(loop.call_exception_handler, report)
 
         threading.Thread(target=work, name="file-index", daemon=True).start()
 
@@ -134,8 +145,15 @@ def _ignore_rules(root: Path, folder: str) -> list[Ignored]:
     if not text.strip():
         return []
     from pathspec import GitIgnoreSpec  # 12 ms, only when the first @ is typed
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    spec = GitIgnoreSpec.from_lines(text.splitlines())
+    patterns: list[GitIgnoreSpecPattern] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        for line in text.splitlines():
+            with contextlib.suppress(ValueError, re.error):  # git lets such a line match nothing
+                patterns.append(GitIgnoreSpecPattern(line))
+    spec = GitIgnoreSpec(patterns)
     return [lambda path: spec.match_file(path.removeprefix(folder))]
 
 

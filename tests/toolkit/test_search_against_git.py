@@ -148,3 +148,14 @@ def test_lines_are_those_of_git_grep(
 
     lines = [f"{file.path}:{line.number}:{line.text}" for file in found.files for line in file.lines]
     assert sorted(lines) == sorted(expected)
+
+
+def test_a_line_whose_expression_cannot_be_is_passed_over(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", path_without_rg(tmp_path))
+    build(workspace, [["foo"], ["x.tmp"]], {"": ["[y-a]", "*.tmp"]})
+
+    found = asyncio.run(grep_files(workspace, workspace, Query("hit", mode="files")))
+
+    assert [file.path for file in found.files] == ["foo"]

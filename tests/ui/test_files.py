@@ -72,6 +72,38 @@ async def test_the_index_is_filled_beside_the_event_loop_and_ranks_names_first(t
     assert [match.item for match in await index.search("", limit=2)] == [".gitignore", "docs/"]
 
 
+def test_lines_of_ignore_files_that_mean_nothing_are_passed_over(tree: Path) -> None:
+    (tree / ".gitignore").write_text("!\n\\\n[z-a]\n[[x]\nbuild/\n")
+    (tree / "docs" / ".gitignore").write_text("!\n/guide.md\n")
+
+    found = walk(tree)
+
+    assert "src/app.py" in found
+    assert not {"build/", "docs/guide.md"} & set(found)
+
+
+async def test_a_walk_that_fails_is_logged_and_the_next_one_fills_the_list(tree: Path) -> None:
+    logged: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context["exception"]))
+    fault = ZeroDivisionError()
+
+    def fails_once(root: Path) -> list[str]:
+        if not logged:
+            raise fault
+        return walk(root)
+
+    index = FileIndex(tree, fails_once)
+    for _ in range(2):
+        ready = asyncio.Event()
+        index.refresh(ready.set)
+        await asyncio.wait_for(ready.wait(), PATIENCE_S)
+        await asyncio.sleep(0)  # the report comes right behind
+        index._walked_at = 0.0  # 20 s later
+
+    assert logged == [fault]
+    assert "src/app.py" in index.paths
+
+
 def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True)
 
