@@ -1,7 +1,6 @@
 """Answers to approvals that come later, from outside: signed here, checked when the turn goes on."""
 
 import hashlib
-import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from agent_tui.protocol.permissions import (
     RuleRef,
     Verdict,
 )
+from agent_tui.protocol.private_file import alone_with, write_private
 
 if TYPE_CHECKING:  # cryptography takes 30 ms, and few runs sign anything
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -140,20 +140,9 @@ class ApprovalKey:
         return key, hashlib.sha256(key.public_key().public_bytes_raw()).hexdigest()[:16]
 
     def _make(self) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = self._path.with_name(f".{KEY_NAME}.{secrets.token_hex(4)}")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, secrets.token_bytes(_KEY_BYTES))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        try:
-            os.link(temporary, self._path)  # of two programs that make the key at once, one wins
-        except FileExistsError:
-            return
-        finally:
-            temporary.unlink(missing_ok=True)
+        with alone_with(self._path):  # of two programs that make the key at once, one wins
+            if not self._path.exists():
+                write_private(self._path, secrets.token_bytes(_KEY_BYTES))
 
 
 def _decision(permission_id: str, decision: Decision, *, by: Answerer) -> PermissionDecision:

@@ -20,6 +20,13 @@ from agent_tui.toolkit.tracker import Stamp
 _RENAME_NOREPLACE = 1
 _NAME_ROOM = 200
 NEW_FILE_MODE = 0o666
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_COPY_CHUNK_BYTES = 1 << 20
+# vfat, exFAT, many FUSE and network mounts; EPERM also comes for a file of another owner (fs.protected_hardlinks).
+_NO_HARD_LINK = frozenset(
+    {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK}
+)
 
 
 class ChangedMeanwhile(Exception):
@@ -113,17 +120,20 @@ def _new_name(step: _Staged, pending: PendingTemps) -> str:
 
 
 def _fill(step: _Staged, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(step.temp, flags, 0o600, dir_fd=step.folder)
+    descriptor = os.open(step.temp, _CREATE_FLAGS, 0o600, dir_fd=step.folder)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        _write_all(descriptor, data)
         _dress(step, descriptor)
         os.fsync(descriptor)
         step.stamp = Stamp.of(os.fstat(descriptor))
     finally:
         os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 def _dress(step: _Staged, descriptor: int) -> None:
@@ -141,17 +151,26 @@ def _dress(step: _Staged, descriptor: int) -> None:
 
 def _copy_attributes(name: str, folder: int, descriptor: int) -> int:
     """Copy owner and extended attributes (access lists are among them) and give the mode bits."""
-    source = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+    source = os.open(name, _READ_FLAGS, dir_fd=folder)
     try:
         status, own = os.fstat(source), os.fstat(descriptor)
         if (status.st_uid, status.st_gid) != (own.st_uid, own.st_gid):
             os.fchown(descriptor, status.st_uid, status.st_gid)
         if sys.platform == "linux":
-            for attribute in os.listxattr(source):
+            for attribute in _attributes(source):
                 _copy_attribute(attribute, source, descriptor)
         return stat.S_IMODE(status.st_mode)
     finally:
         os.close(source)
+
+
+def _attributes(source: int) -> list[str]:
+    try:
+        return os.listxattr(source)
+    except OSError as error:
+        if error.errno not in (errno.ENOTSUP, errno.ENOSYS):
+            raise
+        return []
 
 
 def _copy_attribute(attribute: str, source: int, descriptor: int) -> None:
@@ -203,9 +222,7 @@ def _commit(step: _Staged, pending: PendingTemps, *, keep_backup: bool) -> None:
         if removes:
             os.rename(step.name, step.backup, src_dir_fd=step.folder, dst_dir_fd=step.folder)
         else:
-            os.link(
-                step.name, step.backup, src_dir_fd=step.folder, dst_dir_fd=step.folder, follow_symlinks=False
-            )
+            _link_or_copy(step.folder, step.name, step.backup)
     step.done = removes
     if removes:
         return
@@ -221,12 +238,42 @@ def _rename_new(step: _Staged) -> None:
     """Move the new file to its name unless something appeared there. Raises ChangedMeanwhile."""
     try:
         if not _rename_noreplace(step.folder, step.temp, step.name):
-            os.link(
-                step.temp, step.name, src_dir_fd=step.folder, dst_dir_fd=step.folder, follow_symlinks=False
-            )
+            _link_or_copy(step.folder, step.temp, step.name)
             os.unlink(step.temp, dir_fd=step.folder)
     except FileExistsError as error:
         raise ChangedMeanwhile(step.write.target) from error
+
+
+def _link_or_copy(folder: int, old: str, new: str) -> None:
+    """Give the file `old` the second name `new`, or a copy of it where there are no hard links.
+
+    Raises FileExistsError when `new` is there, OSError.
+    """
+    try:
+        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINK:
+            raise
+        _copy(folder, old, new)
+
+
+def _copy(folder: int, old: str, new: str) -> None:
+    """Copy content, owner, attributes, mode and times to a new file that is on disk at the end. Raises OSError."""
+    with ExitStack() as stack:
+        source = os.open(old, _READ_FLAGS, dir_fd=folder)
+        stack.callback(os.close, source)
+        made = os.open(new, _CREATE_FLAGS, 0o600, dir_fd=folder)
+        stack.callback(os.close, made)
+        try:
+            while chunk := os.read(source, _COPY_CHUNK_BYTES):
+                _write_all(made, chunk)
+            os.fchmod(made, _copy_attributes(old, folder, made))
+            status = os.fstat(source)
+            os.utime(made, ns=(status.st_atime_ns, status.st_mtime_ns))
+            os.fsync(made)
+        except BaseException:
+            os.unlink(new, dir_fd=folder)
+            raise
 
 
 def _rename_noreplace(folder: int, old: str, new: str) -> bool:

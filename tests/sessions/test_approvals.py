@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import json
 import os
 import stat
@@ -59,7 +60,7 @@ def test_p14_the_key_is_made_once_and_private(key: ApprovalKey, tmp_path: Path) 
     assert first.nonce != second.nonce
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert list(path.parent.iterdir()) == [path]
+    assert {entry.name for entry in path.parent.iterdir()} == {path.name, "approvals.lock"}
     assert why(key, first) == ""
 
 
@@ -83,6 +84,17 @@ def test_p14_the_key_is_made_once_and_private(key: ApprovalKey, tmp_path: Path) 
 )
 def test_p11_p13_p14_a_response_that_was_touched_is_refused(key: ApprovalKey, change: dict) -> None:
     assert why(key, answer(key).model_copy(update=change)) == "its signature is not ours"
+
+
+def test_the_key_is_made_where_there_are_no_hard_links(
+    key: ApprovalKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_names: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+
+    assert why(key, answer(key)) == ""
 
 
 def test_p14_a_response_signed_by_another_key_is_refused(key: ApprovalKey, tmp_path: Path) -> None:

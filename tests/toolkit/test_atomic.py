@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 import subprocess
@@ -7,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.errors import ToolError
-from agent_tui.toolkit import rooted
-from agent_tui.toolkit.atomic import ChangedMeanwhile, Write, apply
+from agent_tui.toolkit import atomic, rooted
+from agent_tui.toolkit.atomic import ChangedMeanwhile, Write, apply, default_mode
 from agent_tui.toolkit.files import load
 from agent_tui.toolkit.paths import Target
 from agent_tui.toolkit.stale import PendingTemps, sweep
+from agent_tui.toolkit.tracker import Stamp
 
 
 def target(root: Path, name: str) -> Target:
@@ -89,6 +91,81 @@ def test_file_that_appeared_is_not_replaced_even_at_the_last_moment(
     with pytest.raises(ChangedMeanwhile):
         apply([Write(target(workspace, "a.txt"), b"new", None)], pending)
     assert (workspace / "a.txt").read_bytes() == b"theirs"
+
+
+NO_HARD_LINK = [errno.EPERM, errno.EOPNOTSUPP, errno.EXDEV, errno.EMLINK]
+
+
+@pytest.fixture
+def without_links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system that knows neither hard links nor a rename that replaces nothing."""
+
+    def refuse(*_names: object, **_options: object) -> None:
+        raise OSError(request.param, os.strerror(request.param))
+
+    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(atomic, "_rename_noreplace", lambda *_names: False)
+
+
+@pytest.mark.parametrize("without_links", NO_HARD_LINK, ids=os.strerror, indirect=True)
+def test_several_files_are_written_where_there_are_no_hard_links(
+    without_links: None, workspace: Path, pending: PendingTemps
+) -> None:
+    (workspace / "a.sh").write_bytes(b"old")
+    (workspace / "a.sh").chmod(0o755)
+    base = load(target(workspace, "a.sh"))
+    assert base is not None
+
+    stamps = apply(
+        [
+            Write(target(workspace, "a.sh"), b"new", base.stamp),
+            Write(target(workspace, "b.txt"), b"made", None),
+        ],
+        pending,
+    )
+
+    assert {entry.name: entry.read_bytes() for entry in workspace.iterdir()} == {
+        "a.sh": b"new",
+        "b.txt": b"made",
+    }
+    assert stat.S_IMODE((workspace / "a.sh").stat().st_mode) == 0o755
+    assert stat.S_IMODE((workspace / "b.txt").stat().st_mode) == default_mode()
+    assert stamps == [Stamp.of((workspace / name).stat()) for name in ("a.sh", "b.txt")]
+
+
+@pytest.mark.parametrize("without_links", [errno.EPERM], indirect=True)
+def test_without_hard_links_a_failure_still_puts_back_what_was_there_with_its_mode_and_time(
+    without_links: None, workspace: Path, pending: PendingTemps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_rename = os.rename
+
+    def late(*names: str, **options: int) -> None:
+        real_rename(*names, **options)
+        (workspace / "b.txt").write_bytes(b"theirs")
+
+    path = workspace / "a.sh"
+    path.write_bytes(b"old" * 1_000_000)
+    path.chmod(0o755)
+    os.utime(path, ns=(1_000_000_001, 2_000_000_002))
+    base = load(target(workspace, "a.sh"))
+    assert base is not None
+
+    monkeypatch.setattr(os, "rename", late)
+
+    with pytest.raises(ChangedMeanwhile):
+        apply(
+            [
+                Write(target(workspace, "a.sh"), b"new", base.stamp),
+                Write(target(workspace, "b.txt"), b"made", None),
+            ],
+            pending,
+        )
+
+    status = path.stat()
+    assert path.read_bytes() == b"old" * 1_000_000
+    assert (stat.S_IMODE(status.st_mode), status.st_mtime_ns) == (0o755, 2_000_000_002)
+    assert sorted(entry.name for entry in workspace.iterdir()) == ["a.sh", "b.txt"]
+    assert (workspace / "b.txt").read_bytes() == b"theirs"
 
 
 @pytest.mark.parametrize("has_openat2", [True, False])
