@@ -7,18 +7,21 @@ from collections.abc import Awaitable, Callable, Sequence
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Give the addresses of a host, as text. Raises OSError."""
 AddressPolicy = Callable[[Address], bool]
+"""Tell whether an address may be dialled."""
 
-_NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
-_TEREDO = ipaddress.IPv6Network("2001::/32")
-_REFUSED = (
-    ipaddress.IPv4Network("100.64.0.0/10"),
-    ipaddress.IPv4Network("192.0.0.0/24"),
-    ipaddress.IPv4Network("192.88.99.0/24"),
-    ipaddress.IPv6Network("fec0::/10"),
-    _TEREDO,
-)
+_TRANSLATED = ipaddress.IPv6Network("::ffff:0:0:0/96")
+# Never the place of a public server: relays, and nets that stand for other addresses (Teredo is in 2001::/23).
+_REFUSED = tuple(
+    ipaddress.ip_network(net)
+    for net in (
+        "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24",
+        "64:ff9b:1::/48", "100::/64", "2001::/23", "3fff::/20", "5f00::/16", "fec0::/10",
+    )
+)  # fmt: skip
 
 
 def is_public(address: Address) -> bool:
@@ -32,13 +35,14 @@ def is_public(address: Address) -> bool:
 
 
 def _embedded(address: Address) -> ipaddress.IPv4Address | None:
+    """Give the IPv4 address that `address` leads to: mapped, 6to4, NAT64, translated or compatible."""
     if isinstance(address, ipaddress.IPv4Address):
         return None
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     if address.sixtofour is not None:
         return address.sixtofour
-    if address in _COMPATIBLE or any(address in network for network in _NAT64):
+    if any(address in network for network in (_NAT64, _TRANSLATED, _COMPATIBLE)):
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return None
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agent_tui.sandbox.addresses import AddressPolicy, Resolver, is_public, parse_address, resolve
+from agent_tui.protocol.addresses import AddressPolicy, Resolver, is_public, parse_address, resolve
 from agent_tui.sandbox.proxy_request import MAX_HEAD_BYTES, BadRequest, Wanted, parse
 
 HEAD_TIMEOUT_S = 30

@@ -11,17 +11,10 @@ from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from agent_tui import __version__
+from agent_tui.protocol.addresses import AddressPolicy, Resolver, is_public, resolve
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.context import FetchedPage
-from agent_tui.toolkit.web_address import (
-    AddressPolicy,
-    Resolver,
-    WebUrl,
-    allowed_addresses,
-    check_url,
-    is_public,
-    resolve,
-)
+from agent_tui.toolkit.web_address import WebUrl, allowed_addresses, check_url
 from agent_tui.toolkit.web_transport import RawResponse, send
 
 CACHE_S = 15 * 60

@@ -1,31 +1,16 @@
-"""Which URLs and addresses the web tools may reach: public hosts by http or https, nothing near this machine."""
+"""Which URLs the web tools may reach: public hosts by http or https, nothing near this machine."""
 
-import asyncio
 import ipaddress
 import re
-import socket
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
+from agent_tui.protocol.addresses import AddressPolicy, Resolver
 from agent_tui.protocol.errors import ToolError
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Give the addresses of a host, as text. Raises OSError."""
-AddressPolicy = Callable[[Address], bool]
-"""Tell whether an address may be dialled."""
 
 PORTS = {"http": 80, "https": 443}
 URL_LIMIT_CHARS = 8_000
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\ufeff]")
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_COMPATIBLE = ipaddress.ip_network("::/96")
-# Never the place of a web server: relays, and nets that stand for other addresses.
-_REFUSED = tuple(
-    ipaddress.ip_network(net)
-    for net in ("192.88.99.0/24", "64:ff9b:1::/48", "100::/64", "2001::/23", "fec0::/10", "5f00::/16")
-)
 
 
 @dataclass(frozen=True)
@@ -79,35 +64,6 @@ def _rebuilt(parts: SplitResult, scheme: str, host: str, port: int | None) -> st
     netloc = shown if port in (None, PORTS[scheme]) else f"{shown}:{port}"
     query = f"?{parts.query}" if parts.query else ""
     return f"{scheme}://{netloc}{parts.path or '/'}{query}"
-
-
-def is_public(address: Address) -> bool:
-    """Tell whether `address` is a public unicast one, and also every address that stands inside it."""
-    if any(address.version == net.version and address in net for net in _REFUSED):
-        return False
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = _embedded(address)
-        if inner is not None:
-            return is_public(inner)
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
-
-
-def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """Give the IPv4 address that `address` leads to: mapped, 6to4, NAT64 or compatible."""
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address.sixtofour is not None:
-        return address.sixtofour
-    if address in _NAT64 or address in _COMPATIBLE:
-        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
-    return None
-
-
-async def resolve(host: str, port: int) -> Sequence[str]:
-    """Ask the system for the addresses of `host`. Raises OSError."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 async def allowed_addresses(url: WebUrl, *, resolver: Resolver, allows: AddressPolicy) -> list[str]:
