@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from agent_tui.agent.history import Messages, RepairedHistory
+from agent_tui.agent.limits import total_tokens
 from agent_tui.agent.tokens import message_tokens, text_tokens, tool_tokens
 from agent_tui.protocol.messages import (
     AssistantBlock,
@@ -47,11 +48,13 @@ class Conversation:
         return len(self._messages)
 
     def append(self, message: UserMessage | AssistantMessage) -> None:
-        """Add a message."""
+        """Add a message; what the server counted with a reply holds for everything up to it."""
         self._messages.append(message)
         self._estimates.append(message_tokens(message))
         self._estimate += self._estimates[-1]
         self.call_ids.update(use.id for use in uses_of(message))
+        if isinstance(message, AssistantMessage) and message.usage != TokenUsage():
+            self._measured_tokens, self._measured_count = total_tokens(message.usage), len(self._messages)
 
     def with_new_ids(self, reply: AssistantMessage) -> AssistantMessage:
         """Give `reply` with ids of calls that never stood in this conversation; most servers send such ids."""
@@ -92,13 +95,6 @@ class Conversation:
         if self._repaired is None or self._repaired.signer != (provider, model):
             self._repaired = RepairedHistory(provider, model)
         return self._repaired.of(self._messages)
-
-    def measured(self, usage: TokenUsage) -> None:
-        """Remember what the server counted for everything up to the last message."""
-        self._measured_tokens = (
-            usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens + usage.output_tokens
-        )
-        self._measured_count = len(self._messages)
 
     def used_tokens(self, system: str, tools: Sequence[ToolSpec]) -> int:
         """Give how many tokens the next request holds: what was measured plus an estimate of what came since.

@@ -83,7 +83,8 @@ class Requests:
             finally:
                 turn.began = turn.began or received.began
                 if received.unanswered != TokenUsage():
-                    await self._count(turn, received.unanswered)
+                    used = self.teller.conversation.used_tokens(self.system, self.tools())
+                    await self._count(turn, received.unanswered, context_tokens=used)
 
     async def compact(
         self,
@@ -213,7 +214,8 @@ class Requests:
             )
         if turn.plain:
             self.teller.conversation.replace(without_attachments(self.teller.conversation.messages))
-        await self._count(turn, message.usage)
+        used = total_tokens(message.usage)
+        await self._count(turn, message.usage, context_tokens=used)
         await self._judge(turn, await self.guardrails.post_llm(message))
         return message
 
@@ -253,7 +255,7 @@ class Requests:
         if judgement.action == "warn":
             await self.teller.notice(turn, judgement.reason)
 
-    async def _count(self, turn: Turn, usage: TokenUsage) -> None:
+    async def _count(self, turn: Turn, usage: TokenUsage, *, context_tokens: int) -> None:
         """Count the tokens of a reply, or of a request that brought none but was counted by the server."""
         price = self.allowance.spending.add(usage, self.provider.info)
         turn.spent(usage, price)
@@ -263,7 +265,7 @@ class Requests:
                 origin=self.teller.origin,
                 usage=usage,
                 cost_usd=price,
-                context_tokens=total_tokens(usage),
+                context_tokens=context_tokens,
                 context_limit_tokens=self.provider.context_tokens,
             )
         )

@@ -112,7 +112,6 @@ class Steps:
         if not reply.provider or not reply.model:
             reply = reply.model_copy(update={"provider": provider.name, "model": provider.model})
         await self.teller.replied(turn, reply)
-        self.teller.conversation.measured(reply.usage)
 
     async def _end(self, turn: Turn, reply: AssistantMessage) -> TurnStop | None:
         """End the turn unless somebody spoke meanwhile, the structured answer is missing, or a hook wants more."""

@@ -33,7 +33,7 @@ from agent_tui.extensions.mcp.servers import Servers
 from agent_tui.permissions.modes import Mode
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import Overloaded, RateLimited, SessionError
-from agent_tui.protocol.events import Event, EventSink, Notice, Usage
+from agent_tui.protocol.events import EventSink, Notice
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.replay import BlockKind, ReplayBlock, StoredText
@@ -136,7 +136,6 @@ class Core:
         )
         self.extensions = extensions
         desk.overhear = extensions.hear
-        self._last_usage: Usage | None = None
         self._begun = False
         self._rescued = ""
 
@@ -159,12 +158,7 @@ class Core:
         return isinstance(self.agent.last_error, Overloaded | RateLimited)
 
     def bind(self, *, sink: EventSink, approver: Approver, ask: Ask | None) -> None:
-        async def listen(event: Event) -> None:
-            if isinstance(event, Usage) and not event.origin:
-                self._last_usage = event
-            await sink(event)
-
-        self._desk.sink = listen
+        self._desk.sink = sink
         self._desk.approver = approver
         self._desk.ask = None if ask is None else self._asking(ask)
         if not self._begun:
@@ -197,12 +191,11 @@ class Core:
 
     def status(self) -> StatusView:
         provider, usage = self.agent.provider, self.agent.usage
-        used = self._last_usage.context_tokens if self._last_usage else self.agent.context_tokens
         return StatusView(
             provider=provider.name,
             model=provider.model,
             mode=self._policy.mode.value,
-            context_tokens=used,
+            context_tokens=self.agent.context_tokens,
             context_limit_tokens=provider.context_tokens,
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
@@ -312,7 +305,6 @@ class Core:
         self.agent.history = restored.messages
         session.todos.items = todo_items(restored)
         session.told.add(note)
-        self._last_usage = None
 
     def cancel_turn(self) -> None:
         self._stops.press()
@@ -401,7 +393,6 @@ class Core:
         self._granted.forget()
         self._session.hooks.begin("resume" if self.agent.history else "new")
         self.extensions.session_started(record.id)
-        self._last_usage = None
         rescued = await old.aclose()
         if rescued:
             await self._desk.warn(rescued)

@@ -162,7 +162,10 @@ class Notice(TurnEvent):
 
 
 class Usage(TurnEvent):
-    """Tokens of one finished request. `cost_usd` is None when the model's price is not known."""
+    """Tokens of one request, also of one that was cut, stopped or lost and counted by the server all the same.
+
+    `cost_usd` is None when the model's price is not known. `context_tokens` is what the conversation held with it.
+    """
 
     type: Literal["usage"] = "usage"
     usage: TokenUsage

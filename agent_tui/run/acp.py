@@ -51,7 +51,7 @@ class HostedCore:
         self._modes: Sequence[tuple[ModeName, str, str]] = (
             (*MODES, BYPASS) if core.mode == "bypass" else MODES
         )
-        self._given = 0
+        self._told: set[str] = set()
 
     @property
     def session_id(self) -> str:
@@ -80,8 +80,8 @@ class HostedCore:
 
     def notices(self) -> Sequence[str]:
         """Give what was not given yet; the core repeats the sentences of its start."""
-        told = self._core.notices()
-        new, self._given = told[self._given :], len(told)
+        new = [text for text in self._core.notices() if text not in self._told]
+        self._told.update(new)
         return new
 
     def todos(self) -> Sequence[TodoItem]:

@@ -153,7 +153,7 @@ class SessionStore:
         """
         folder = self.root / project_folder(workspace)
         of_scripts: list[str] = []
-        for _, path in sorted(((p.stat().st_mtime_ns, p) for p in _files(folder)), reverse=True):
+        for path in sorted(_files(folder), key=_changed_ns, reverse=True):
             header = _header_of(path)
             if header and not (with_screen and header.get("with_screen") is False):
                 return path.stem
@@ -382,6 +382,14 @@ def _files(folder: Path) -> Iterator[Path]:
     for name in entries:
         if name.endswith(".jsonl"):
             yield folder / name
+
+
+def _changed_ns(path: Path) -> int:
+    """Give when the file was written last; 0 for one that is gone or a link to nothing, which hold no session."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _header_of(path: Path) -> RawRecord:

@@ -175,6 +175,7 @@ class TurnView:
     def _assistant_finished(self, event: AssistantFinished) -> None:
         if event.origin:
             return
+        self._host.refresh_status()
         self._end_stream()
         if not self._streamed:
             text = "".join(block.text for block in event.message.content if isinstance(block, TextBlock))

@@ -122,6 +122,15 @@ async def test_x28_latest_is_the_session_of_this_directory_that_was_written_last
     assert len(store.list()) == 3
 
 
+async def test_a_link_to_nothing_is_no_latest_session(store: SessionStore, workspace: Path) -> None:
+    session = store.create(workspace)
+    await one_turn(session)
+    session.close()
+    file_of(session).with_name("gone.jsonl").symlink_to("nowhere")
+
+    assert store.latest(workspace) == session.id
+
+
 async def test_on_a_screen_the_last_session_of_a_screen_goes_before_later_runs_of_scripts(
     store: SessionStore, workspace: Path
 ) -> None:

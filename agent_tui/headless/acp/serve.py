@@ -17,7 +17,7 @@ from agent_tui.headless.acp.agent import EditorAgent
 from agent_tui.headless.acp.conversation import ListSessions, OpenConversation
 from agent_tui.headless.exit_codes import ExitCode
 from agent_tui.headless.signals import stopped_by_signals
-from agent_tui.protocol.errors import UsageError
+from agent_tui.protocol.errors import AgentTuiError, UsageError
 
 LINE_LIMIT_BYTES = 50 * 1024 * 1024
 
@@ -55,6 +55,8 @@ async def _serve(agent: EditorAgent) -> int:
             listening.cancel()
             await agent.aclose()
             await connection.close()
+    if stopped.code is None and not listening.cancelled() and (error := listening.exception()):
+        raise AgentTuiError(f"The connection to the editor broke: {error}") from error
     return int(stopped.code or ExitCode.DONE)
 
 

@@ -24,6 +24,7 @@ from agent_tui.headless.acp import calls
 from agent_tui.headless.acp.conversation import ContextUse, Conversation
 from agent_tui.protocol.call_names import plain_name, plain_title
 from agent_tui.protocol.events import (
+    AssistantFinished,
     Compacted,
     Event,
     Notice,
@@ -85,7 +86,7 @@ class SessionUpdates:
                 await self._finished(event)
             case ToolDenied():
                 await self._denied(event)
-            case Usage(origin=""):
+            case AssistantFinished(origin="") | Usage(origin=""):
                 await self._used()
             case Notice():
                 await self.mode_changed()

@@ -268,6 +268,20 @@ def test_without_the_package_one_sentence_says_how_to_install_it(place: Place) -
     assert re.fullmatch(r"agent-tui: .*pip install 'agent-client-protocol[^']+'\n", done.stderr)
 
 
+def test_a_line_that_is_no_message_ends_the_connection_with_a_sentence(place: Place) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "acp", *OFFLINE],
+        env=place.env(),
+        input="[]\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"agent-tui: The connection to the editor broke: .*\n", done.stderr)
+
+
 def test_a_file_as_input_is_refused_with_a_sentence(place: Place) -> None:
     with (place.project / "README.md").open() as file:
         done = subprocess.run(
