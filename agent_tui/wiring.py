@@ -198,6 +198,8 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
             return await _run_stream(core, output, workspace, prompt)
         if prompt:
             try:
+                if unknown := await core.own.unknown(prompt):
+                    raise UsageError(unknown)
                 named = await named_in(core, options)
             except AgentTuiError:
                 await core.aclose()
@@ -267,7 +269,7 @@ async def _run_stream(core: "Core", output: "Output", workspace: Path, prompt: s
     from agent_tui.headless.stream_mode import StreamRun
 
     approver = StreamApprover(output.line, Ground(workspace, Path.home().resolve()))
-    run = StreamRun(core, output=output, approver=approver, prompt=prompt)
+    run = StreamRun(core, output=output, approver=approver, unknown=core.own.unknown, prompt=prompt)
     return int(await run.run(lines_of(sys.stdin.fileno())))
 
 

@@ -37,6 +37,7 @@ from agent_tui.protocol.events import EventSink, Notice
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.replay import BlockKind, ReplayBlock, StoredText
+from agent_tui.protocol.slash_line import without_escape
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox
@@ -237,7 +238,7 @@ class Core:
             named = await self.own.named(text)
             if switch.pressed:
                 return await self._stops.not_sent(text)
-            return await (self.own.run(*named) if named else self.run_turn(text))
+            return await (self.own.run(*named) if named else self.run_turn(without_escape(text)))
 
     async def _run_turn(self, typed: Typed, images: Sequence[ImageBlock] = ()) -> TurnResult:
         def run() -> Awaitable[TurnResult]:

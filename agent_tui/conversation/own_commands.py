@@ -20,7 +20,9 @@ from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, ToolError
 from agent_tui.protocol.events import EventSink, TurnFailed
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.permissions import Decision
+from agent_tui.protocol.slash_line import slash_line
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome, TurnResult
 from agent_tui.providers.base import Provider
 from agent_tui.sessions.session import Session
@@ -116,12 +118,21 @@ class SessionCommands:
 
     async def named(self, text: str) -> tuple[str, str] | None:
         """Read a prompt as a call of one of these commands: (name, arguments); None when it is none."""
-        stripped = text.strip()
-        if not stripped.startswith("/") or stripped.startswith("//"):
-            return None
-        word, *rest = stripped[1:].split(maxsplit=1)[:2] or [""]
-        own = await self._own(word)
-        return None if own is None else (own.longer, rest[0] if rest else "")
+        line = slash_line(text)
+        own = await self._own(line[0]) if line is not None else None
+        return None if line is None or own is None else (own.longer, line[1])
+
+    async def unknown(self, text: str, *, others: Sequence[str] = ()) -> str:
+        """Say that `text` calls a command that is none of these and of `others`; "" for any other text."""
+        line = slash_line(text)
+        if line is None:
+            return ""
+        listed = await asyncio.to_thread(self._find)
+        names = [*others, *(own.name for own in listed), *(own.longer for own in listed)]
+        if line[0].lower() in names:
+            return ""
+        meant = did_you_mean(f"/{line[0]}", [f"/{name}" for name in names], otherwise=" here", end=".")
+        return f"There is no command /{line[0]}{meant} To send it as text, begin with two slashes."
 
     def cancel(self) -> None:
         """Stop the shell lines that run now. Without any it does nothing."""

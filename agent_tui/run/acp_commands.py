@@ -42,9 +42,11 @@ class EditorCommands:
         return listed
 
     async def run(self, name: str, arguments: str) -> str | None:
-        """Run one of the program's; None when there is none of that name. Raises AgentTuiError."""
+        """Run one of the program's; None for one of a file or a skill. Raises AgentTuiError."""
         own = self._own.get(name)
-        return None if own is None else await own.run(arguments)
+        if own is not None:
+            return await own.run(arguments)
+        return await self._core.own.unknown(f"/{name}", others=tuple(self._own)) or None
 
     async def _compact(self, focus: str) -> str:
         if focus == "undo":

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tui.protocol.errors import AgentTuiError, ConfigError, NothingThereError
+from agent_tui.protocol.slash_line import without_escape
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, Level
@@ -322,7 +323,7 @@ class AppActions:
         elif stripped.startswith("!"):
             self.shell.submit(stripped)
         elif stripped:
-            self._app.driver.send(text[1:] if text.startswith("//") else text, after_turn=after_turn)
+            self._app.driver.send(without_escape(text), after_turn=after_turn)
 
     def submit_command(self, command: Command | None, word: str, args: str) -> None:
         """Run a command, now or after the turn; say so when there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from agent_tui.protocol.slash_line import slash_line
 from agent_tui.ui.commands.registry import Level
 
 
@@ -21,7 +22,7 @@ def offer_unsent(host: UnsentHost, texts: Sequence[str], *, draft: str = "") -> 
 
     Commands that waited for the end of a turn are named; one alone comes back into the prompt.
     """
-    commands = [text for text in texts if text.startswith("/") and not text.startswith("//")]
+    commands = [text for text in texts if slash_line(text) is not None]
     messages = [text for text in texts if text not in commands]
     if commands:
         waited = "1 command" if len(commands) == 1 else f"{len(commands)} commands"

@@ -151,13 +151,21 @@ async def test_one_name_twice_is_told_apart_by_where_it_comes_from(workspace: Pa
             assert world.words().endswith(words)
 
 
-@pytest.mark.parametrize("line", ["/etc/hosts is what?", "//fix x", "/unknown", "fix /fix"])
+@pytest.mark.parametrize("line", ["/etc/hosts is what?", "/unknown", "fix /fix"])
 async def test_what_names_no_command_goes_to_the_model_as_it_is(workspace: Path, line: str) -> None:
     mine("fix", "mine")
     async with open_core(workspace, text("a")) as world:
         await world.core.run_prompt(line)
 
         assert world.words().endswith(line)
+
+
+async def test_two_slashes_send_the_text_with_one(workspace: Path) -> None:
+    mine("fix", "mine")
+    async with open_core(workspace, text("a")) as world:
+        await world.core.run_prompt("//fix x")
+
+        assert world.words().endswith("\n/fix x")
 
 
 async def test_a_command_names_the_model_of_its_turn(workspace: Path) -> None:
@@ -269,10 +277,10 @@ async def test_a_prompt_that_is_stopped_while_it_is_looked_up_is_not_sent(worksp
             return find()
 
         world.core.own._find = stopped
-        result = await world.core.run_prompt("/etc/hosts is odd")
+        result = await world.core.run_prompt("/odd")
 
         assert result.stop_reason == "cancelled"
-        assert [event.returned for event in world.of(Notice) if event.returned] == ["/etc/hosts is odd"]
+        assert [event.returned for event in world.of(Notice) if event.returned] == ["/odd"]
         assert world.provider.requests == []
 
 
@@ -281,3 +289,15 @@ async def test_a_stop_before_a_turn_has_no_effect_on_the_next_one(workspace: Pat
         world.core.cancel_turn()
 
         assert (await world.core.run_prompt("hello")).stop_reason == "end_turn"
+
+
+async def test_a_command_that_there_is_not_is_named_with_what_may_be_meant(workspace: Path) -> None:
+    mine("notes", "Write $1.\n")
+    async with open_core(workspace) as world:
+        own = world.core.own
+
+        assert await own.unknown("/NOTES x") == await own.unknown("//note") == await own.unknown("note") == ""
+        assert await own.unknown("/note x") == (
+            "There is no command /note; did you mean '/notes'? To send it as text, begin with two slashes."
+        )
+        assert await own.unknown("/model", others=["model"]) == ""

@@ -97,6 +97,19 @@ def test_bad_usage_is_one_sentence_and_exit_2(place: Place, arguments: list[str]
     assert "Traceback" not in done.stderr
 
 
+def test_a_command_that_there_is_not_is_refused_with_the_way_to_send_it(place: Place) -> None:
+    done = place.run("-p", "--quiet", "/nosuch")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no command /nosuch" in done.stderr
+    assert "two slashes" in done.stderr
+
+
+def test_two_slashes_and_a_path_are_text_for_the_model(place: Place) -> None:
+    for given, sent in (("//nosuch", "`/nosuch`"), ("/etc/hosts is what?", "`/etc/hosts is what?`")):
+        assert sent in place.run("-p", given).stdout
+
+
 def test_screen_without_a_terminal_is_refused_with_the_way_out(place: Place) -> None:
     done = place.run()
 

@@ -188,3 +188,13 @@ def test_a_permission_command_that_fails_denies_with_exit_3(
 )
 def test_answers_that_make_no_sense_are_exit_2(place: Place, arguments: list[str]) -> None:
     assert place.run(*arguments).returncode == 2
+
+
+def test_a_command_that_there_is_not_is_rejected_and_the_next_line_counts(talk: Talk) -> None:
+    talk.say({"type": "user", "text": "/nosuch"})
+    rejected = talk.until("input_rejected")
+    talk.say({"type": "user", "text": "help"})
+
+    assert (rejected["line"], "two slashes" in str(rejected["error"])) == (1, True)
+    assert talk.until("result")["is_error"] is False
+    assert talk.end() == 0

@@ -27,6 +27,7 @@ from agent_tui.headless.acp.questions import EditorQuestions
 from agent_tui.headless.acp.replay import replayed
 from agent_tui.headless.acp.updates import SessionUpdates, Update
 from agent_tui.protocol.errors import AgentTuiError
+from agent_tui.protocol.slash_line import slash_line
 from agent_tui.protocol.tools import TurnResult, TurnStop
 
 INTERNAL_ERROR = -32603
@@ -127,9 +128,9 @@ class EditorSession:
         for notice in self.conversation.notices():
             await self._updates.say(notice)
         text = prompt.text
-        if text.startswith("/") and not text.startswith("//"):
-            word, _, arguments = text[1:].partition(" ")
-            answer = await self.conversation.run_command(word, arguments.strip())
+        line = slash_line(text)
+        if line is not None:
+            answer = await self.conversation.run_command(*line)
             if answer is not None:
                 await self._updates.say(answer)
                 return "cancelled" if stopped.is_set() else "end_turn"

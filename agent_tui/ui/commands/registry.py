@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from agent_tui.protocol.near_names import near_names
+from agent_tui.protocol.slash_line import slash_line
 from agent_tui.ui.commands.fuzzy import Match, rank
 
 if TYPE_CHECKING:
@@ -275,13 +276,9 @@ class Registry:
         return self._by_word.get(word.lower())
 
     def parse(self, text: str) -> Parsed | None:
-        """Read a prompt as a command; None when it is text for the model (no slash, or two)."""
-        stripped = text.strip()
-        if not stripped.startswith("/") or stripped.startswith("//"):
-            return None
-        word, _, args = stripped[1:].partition(" ")
-        word, newline, rest = word.partition("\n")
-        return Parsed(self.find(word), word, f"{rest}{args}".strip() if newline else args.strip())
+        """Read a prompt as a command; None when it is text for the model."""
+        line = slash_line(text)
+        return None if line is None else Parsed(self.find(line[0]), *line)
 
     def matches(self, typed: str) -> list[Match[Command]]:
         """Rank the commands against the letters after the slash; an exact alias comes first."""

@@ -17,6 +17,7 @@ from agent_tui import __version__
 from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.protocol.events import ApprovalRequested, Event
 from agent_tui.protocol.numbers import whole_number
+from agent_tui.protocol.slash_line import without_escape
 from agent_tui.ui.commands.builtin import builtin_commands
 from agent_tui.ui.commands.house import offer_trust
 from agent_tui.ui.commands.registry import Command, CommandHost, Level, Registry
@@ -259,7 +260,7 @@ class LinearProgram:
         elif stripped.startswith("!"):
             self._run_shell(stripped)
         else:
-            plain = text[1:] if text.startswith("//") else text
+            plain = without_escape(text)
             if self.driver.busy:
                 self.lines.say("Queued; it reaches the model at the next safe point.")
             elif self.driver.is_taken:

@@ -34,7 +34,7 @@ def test_a90_names_aliases_and_arguments_are_read(
     assert (parsed.command.name, parsed.args) == (name, args)
 
 
-@pytest.mark.parametrize("text", ["help", "//help", "", "say /help", "./run"])
+@pytest.mark.parametrize("text", ["help", "//help", "", "say /help", "./run", "/etc/hosts is what?"])
 def test_text_without_one_slash_at_the_start_is_no_command(registry: Registry, text: str) -> None:
     assert registry.parse(text) is None
 
