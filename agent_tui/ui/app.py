@@ -279,10 +279,10 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
     # Keys
 
     async def on_event(self, event: events.Event) -> None:
-        """See every key first: any key but a repeat of the same one takes back "press again to quit"."""
-        if isinstance(event, events.Key) and not event.is_forwarded:
+        """See all input first: any but a repeat of the same key takes back "press again to quit"."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             self.status.key_pressed()
-            self.presses.saw(event.key)
+            self.presses.saw(event.key if isinstance(event, events.Key) else "paste")
             self.collector.active()
             self.app_focus = True  # a key is a sign of it: what had the focus gets it back
             if self.focused is None and not self.in_dialog:

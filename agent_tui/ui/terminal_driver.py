@@ -16,6 +16,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from agent_tui.ui.instant import InstantPrompt
 from agent_tui.ui.terminal_keys import TerminalKeys
+from agent_tui.ui.typed_run import RunReader, TypedRun
 
 READ_BYTES = 4096
 # An escape sequence that is not complete is given up after Textual's ESCAPE_DELAY (0.1 s): after input we look a few
@@ -147,9 +148,10 @@ class TerminalDriver(LinuxDriver):
     def _read_input(self) -> None:
         parser = TerminalKeys(self._debug)
         decoder = getincrementaldecoder("utf-8")("replace")
+        runs = RunReader(lambda wait_s: self._more(wait_s, decoder))
         ticks = 0
         if self._kept:
-            self._feed(self._kept, parser, decoder)
+            self._feed(decoder.decode(self._kept), parser, runs)
             ticks = TICKS_AFTER_INPUT
         self._ask(self._kept, decoder)
         while not self.exit_event.is_set():
@@ -162,20 +164,31 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     self._lost()
                     return
-                self._feed(data, parser, decoder)
-                if self._queries:
-                    self._kept += data
-                    self._ask(self._kept, decoder)
+                self._kept += data if self._queries else b""
+                self._feed(decoder.decode(data), parser, runs)
+                self._ask(self._kept, decoder)
                 ticks = TICKS_AFTER_INPUT
             elif ticks:
                 ticks -= 1
             for message in parser.tick():
                 self.process_message(message)
 
-    def _feed(self, data: bytes, parser: TerminalKeys, decoder: IncrementalDecoder) -> None:
-        if text := decoder.decode(data):
-            for message in parser.feed(text):
+    def _feed(self, text: str, parser: TerminalKeys, runs: RunReader) -> None:
+        for part in runs.split(text):
+            for message in (part,) if isinstance(part, TypedRun) else parser.feed(part) if part else ():
                 self.process_message(message)
+
+    def _more(self, wait_s: float, decoder: IncrementalDecoder) -> str | None:
+        """Read what comes within `wait_s`; None when nothing does, at the end and when told to stop."""
+        ready, _, _ = select.select([self.fileno, self._wake_r], [], [], wait_s)
+        if ready != [self.fileno]:
+            return None
+        try:
+            data = os.read(self.fileno, READ_BYTES)
+        except OSError:
+            return None  # the next read meets it again
+        self._kept += data if self._queries else b""
+        return decoder.decode(data) if data else None
 
     def _ask(self, read: bytes, decoder: IncrementalDecoder) -> None:
         """Send the held queries once nothing is half read: the answer must not land in a paste or a character."""

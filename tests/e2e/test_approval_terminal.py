@@ -84,3 +84,15 @@ def test_click_that_only_brings_the_window_to_the_front_decides_nothing(place: P
         terminal.until("Offline model")
 
     assert (place.project / "made.txt").exists()
+
+
+def test_lines_that_a_terminal_pastes_without_marks_decide_nothing(place: Place) -> None:
+    with asked(place) as terminal:
+        terminal.send("y\r" * 40)
+        terminal.send(FOCUS_IN)
+        grace(terminal)
+
+        assert "touch made.txt" in terminal.quiet()
+        assert not (place.project / "made.txt").exists()
+        terminal.send("n\r")
+        terminal.until("(denied)")

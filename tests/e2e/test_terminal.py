@@ -70,3 +70,11 @@ def test_escape_alone_and_in_a_sequence_are_told_apart(place: Place) -> None:
         terminal.send("\x1b[D\x1b[DX")
 
         terminal.until("/hXel")
+
+
+def test_lines_that_a_terminal_pastes_without_marks_are_one_text(place: Place) -> None:
+    with place.terminal() as terminal:
+        terminal.until(READY)
+        terminal.send("".join(f"line {number}\r" for number in range(3000)))
+
+        terminal.until("[pasted\u00a03000\u00a0lines\u00a0#1]")

@@ -51,7 +51,7 @@ class Welcome(Dialog[Wish]):
         status: StatusView,
         *,
         typed: Callable[[str], None],
-        pressed: Callable[[events.Key], object],
+        pressed: Callable[[events.Key | events.Paste], object],
         cursor: int = 0,
     ) -> None:
         super().__init__(keys)
@@ -109,7 +109,7 @@ class Welcome(Dialog[Wish]):
         """Pass on what is pasted."""
         event.stop()
         self.finish("begin")
-        self._typed(event.text)
+        self._pressed(event)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Choose by a click."""

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from agent_tui.ui.keymap import Keymap
+from agent_tui.ui.typed_run import BURST_S, TypedRun
 from agent_tui.ui.widgets.chip_editor import ChipEditor
 from agent_tui.ui.widgets.chips import folds
 from agent_tui.ui.widgets.history import PromptHistory
@@ -19,8 +20,6 @@ from agent_tui.ui.widgets.history import PromptHistory
 if TYPE_CHECKING:
     from agent_tui.ui.vim.keys import VimKeys
 
-BURST_S = 0.002
-"""Keys nearer than this come from one read of the terminal: nobody types so fast."""
 HELD_ENTER_S = 0.02
 """How long an Enter at the end of a burst waits for more of it."""
 
@@ -160,7 +159,7 @@ class Prompt(ChipEditor, inherit_bindings=False):
             return True
         return taken.done or bool(taken.action)
 
-    def _note_time(self, event: events.Key) -> None:
+    def _note_time(self, event: events.Key | TypedRun) -> None:
         self._in_burst = event.time - self._last_key <= BURST_S
         self._last_key = event.time
         if not self._in_burst:
@@ -271,8 +270,18 @@ class Prompt(ChipEditor, inherit_bindings=False):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self._let_go()
-        self.paste(event.text)
+        if isinstance(event, TypedRun):
+            self._run_comes(event)
+        else:
+            self._let_go()
+            self.paste(event.text)
+
+    def _run_comes(self, run: TypedRun) -> None:
+        self._note_time(run)
+        self._last_key = run.ended_at
+        if run.text:
+            self._burst_lines += len(run.text.splitlines()) - 1
+            self.paste(run.text)
 
     def paste(self, text: str) -> None:
         """Insert a paste: line ends are made one kind, a long one is folded into a chip.

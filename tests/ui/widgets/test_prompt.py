@@ -8,8 +8,9 @@ from textual.app import App, ComposeResult
 
 from agent_tui.ui.keymap import Keymap
 from agent_tui.ui.themes import BUILT_IN, textual_theme
+from agent_tui.ui.typed_run import BURST_S, TypedRun
 from agent_tui.ui.widgets.editor import Editor
-from agent_tui.ui.widgets.prompt import BURST_S, Prompt
+from agent_tui.ui.widgets.prompt import Prompt
 from tests.support.patience import until
 
 
@@ -303,3 +304,34 @@ async def test_a_bracketed_paste_after_an_enter_goes_into_the_next_text_unsent()
         await app.prompt._on_paste(events.Paste("one\n"))
         await settled(app)
         assert (app.sent, app.prompt.text) == (["q1"], "one\n")
+
+
+async def come(app: Clerk, text: str, *, gap_s: float, lasts_s: float) -> None:
+    began_at = app.at + gap_s
+    app.at = began_at + lasts_s
+    await app.prompt._on_paste(TypedRun("", began_at=began_at, ended_at=began_at))
+    await app.prompt._on_paste(TypedRun(text, began_at=began_at, ended_at=app.at))
+
+
+async def test_lines_that_come_as_keys_are_one_paste_with_those_before_and_behind_them() -> None:
+    async with clerk() as app:
+        lines = "".join(f"line {number} of it\r" for number in range(9))
+        await app.keys(*"line", "enter", gap_s=BURST_S / 10)
+        await come(app, lines, gap_s=BURST_S / 10, lasts_s=1.0)
+        await app.keys(*"end", "enter", gap_s=BURST_S / 10)
+        await settled(app)
+
+        assert app.sent == []
+        assert app.prompt.text.replace("\u00a0", " ") == "line\n[pasted 9 lines #1]end\n"
+        await app.keys("enter")
+        await settled(app)
+        assert app.sent == ["line\n" + lines.replace("\r", "\n") + "end\n"]
+
+
+async def test_one_long_line_and_enter_in_one_write_is_sent() -> None:
+    async with clerk() as app:
+        await come(app, "run it " * 20, gap_s=1.0, lasts_s=0.0)
+        await app.keys("enter", gap_s=BURST_S / 10)
+        await settled(app)
+
+        assert app.sent == ["run it " * 20]
