@@ -15,6 +15,7 @@ from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.toml_text import parse_toml
 
 MAX_SIZE_BYTES = 1_048_576
+BOM = "\ufeff"
 _TABLE = TypeAdapter(dict[str, object], config={"defer_build": True})
 RULES = {"permissions.allow", "permissions.ask", "permissions.deny"}
 ELSEWHERE = {*RULES, "mcp.servers"}
@@ -106,6 +107,11 @@ def load(
 
 def read_text(path: Path) -> str:
     """Read a settings file: UTF-8 with or without BOM, any line ends. Raises ValueError with the reason."""
+    return read_exact(path).removeprefix(BOM).replace("\r\n", "\n")
+
+
+def read_exact(path: Path) -> str:
+    """Read a settings file with its BOM and its line ends. Raises ValueError with the reason."""
     if path.is_dir():
         raise ValueError("is a folder; settings are read from a file")
     if not path.is_file():
@@ -113,7 +119,7 @@ def read_text(path: Path) -> str:
     if path.stat().st_size > MAX_SIZE_BYTES:
         raise ValueError(f"is larger than {MAX_SIZE_BYTES:,} bytes")
     try:
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error
 
@@ -188,7 +194,9 @@ class _Loading:
         except ValidationError as error:
             words = choices_of(model.model_fields[name].annotation) if isinstance(value, str) else ()
             reason = refused_word(value, words) if words else f"{error.errors()[0]['msg']}, got {value!r}"
-            self.problems.append(Problem(file, key, f"{reason}; the default is used", line))
+            weaker = self.origins.get(key)
+            counts = f"what {weaker} says counts" if weaker else "the default counts"
+            self.problems.append(Problem(file, key, f"{reason}; {counts}", line))
             return
         self.values[key] = checked.model_dump()[name]
         self.origins[key] = source

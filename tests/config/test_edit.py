@@ -55,6 +55,55 @@ def test_taking_a_key_out_leaves_the_rest(tmp_path: Path) -> None:
     assert file.read_text() == WRITTEN.replace("mouse = false\n", "")
 
 
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    ("before", "key", "after"),
+    [
+        (b'# a\r\n[ui]\r\ntheme = "x"\r\n', "ui.theme", b'# a\r\n[ui]\r\ntheme = "y"\r\n'),
+        (b'[ui]\r\ntheme = "x"\r\n', "ui.keys", b'[ui]\r\ntheme = "x"\r\nkeys = "y"\r\n'),
+        (b'# a\r\n[ui]\ntheme = "x"\r\n# b\n', "ui.theme", b'# a\r\n[ui]\ntheme = "y"\r\n# b\n'),
+        (b'[ui]\ntheme = "x"', "ui.theme", b'[ui]\ntheme = "y"'),
+        (
+            b'ui.theme = "x"\nmodel.name="q"\nui.mouse=true\n',
+            "ui.theme",
+            b'ui.theme = "y"\nmodel.name="q"\nui.mouse=true\n',
+        ),
+        (
+            b'[model.facts.a]\nx=1\n[ui]\n[model]\nname = "q"\n',
+            "model.name",
+            b'[model.facts.a]\nx=1\n[ui]\n[model]\nname = "y"\n',
+        ),
+        (
+            b'[model.facts.a]\nx=1\n[ui]\n[model]\nname = "q"\n',
+            "model.effort",
+            b'[model.facts.a]\nx=1\n[ui]\n[model]\nname = "q"\neffort = "y"\n',
+        ),
+        (
+            b'[ui]\ntheme = "x"\n\n# who answers\n[model]\n',
+            "ui.keys",
+            b'[ui]\ntheme = "x"\nkeys = "y"\n\n# who answers\n[model]\n',
+        ),
+    ],
+)
+def test_only_what_was_asked_changes_byte_for_byte(
+    bom: bytes, before: bytes, key: str, after: bytes, tmp_path: Path
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(bom + before)
+
+    set_value(file, key, "y")
+
+    assert file.read_bytes() == bom + after
+
+
+def test_taking_a_key_out_of_a_table_in_two_places_leaves_the_rest_byte_for_byte(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b'[model.facts.a]\r\nx=1\r\n[ui]\r\n[model]\r\nname = "q"\r\neffort = "low"\r\n')
+
+    assert unset_value(file, "model.name")
+    assert file.read_bytes() == b'[model.facts.a]\r\nx=1\r\n[ui]\r\n[model]\r\neffort = "low"\r\n'
+
+
 def test_a_file_that_is_not_toml_is_left_alone(tmp_path: Path) -> None:
     file = user_file(tmp_path, "[ui\ntheme=")
 

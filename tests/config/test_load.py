@@ -168,4 +168,7 @@ def test_wrong_value_in_a_strong_layer_keeps_the_weaker_one(tmp_path: Path) -> N
     weak = Layer("user", write(tmp_path / "u.toml", '[ui]\ntheme = "light"\n'))
     strong = Layer("project", write(tmp_path / "p.toml", "[ui]\ntheme = 5\n"))
 
-    assert load([weak, strong]).settings.ui.theme == "light"
+    loaded = load([weak, strong])
+
+    assert loaded.settings.ui.theme == "light"
+    assert str(loaded.problems[0]).endswith(f"got 5; what {weak.file} says counts")
