@@ -1,6 +1,6 @@
 """The Anthropic Messages API through the official SDK, by its documented raw streaming path."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -43,7 +43,6 @@ class AnthropicProvider:
         auth_token: str = "",
         base_url: str = "",
         platform: Platform = "anthropic",
-        headers: Mapping[str, str] | None = None,
         key_hint: str = "Check the key.",
     ) -> None:
         self.name = "anthropic"
@@ -54,7 +53,6 @@ class AnthropicProvider:
         self._api_key, self._auth_token = api_key, auth_token
         self._base_url = base_url or DEFAULT_BASE_URL
         self._platform: Platform = platform
-        self._headers = dict(headers or {})
         self._client = LateClient("anthropic", self._make_client)
         self._server = failures.Server(
             name="Anthropic" if self._base_url == DEFAULT_BASE_URL else f"The server at {self._base_url}",
@@ -157,16 +155,12 @@ class AnthropicProvider:
         if self._platform == "bedrock":
             from anthropic.lib.bedrock import AsyncAnthropicBedrock
 
-            bedrock = AsyncAnthropicBedrock(
-                timeout=timeout, max_retries=0, default_headers=self._headers, http_client=http
-            )
+            bedrock = AsyncAnthropicBedrock(timeout=timeout, max_retries=0, http_client=http)
             return cast("AsyncAnthropic", bedrock)  # the same messages surface
         if self._platform == "vertex":
             from anthropic.lib.vertex import AsyncAnthropicVertex
 
-            vertex = AsyncAnthropicVertex(
-                timeout=timeout, max_retries=0, default_headers=self._headers, http_client=http
-            )
+            vertex = AsyncAnthropicVertex(timeout=timeout, max_retries=0, http_client=http)
             return cast("AsyncAnthropic", vertex)  # the same messages surface
         return anthropic.AsyncAnthropic(
             api_key=self._api_key or None,
@@ -175,7 +169,6 @@ class AnthropicProvider:
             base_url=self._base_url,
             timeout=timeout,
             max_retries=0,
-            default_headers=self._headers,
             http_client=http,
         )
 

@@ -24,8 +24,7 @@ PROVIDERS = (*ANTHROPIC_PLATFORMS, *PROFILES, "offline")
 class ProviderSpec:
     """What the person asked for; every field may be empty.
 
-    `overrides` are rows of the model table by name. `api` picks chat completions or the responses API of an
-    OpenAI-compatible server; "" leaves it to the table. `pace_s` slows the offline model's words.
+    `overrides` are rows of the model table by name. `pace_s` slows the offline model's words.
     """
 
     provider: str = ""
@@ -35,8 +34,6 @@ class ProviderSpec:
     key_command: str = ""
     key_file: Path | None = None
     fallbacks: tuple[str, ...] = ()
-    api: Literal["", "chat", "responses"] = ""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     overrides: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     policy: RetryPolicy = RetryPolicy()
     pace_s: float = 0.0
@@ -209,7 +206,6 @@ def _anthropic(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mappi
         auth_token=token,
         base_url=choice.base_url,
         platform=platform,
-        headers=spec.headers,
         key_hint=advice("anthropic", "ANTHROPIC_API_KEY", source=source)
         if platform == "anthropic"
         else "Check the credentials of the cloud.",
@@ -227,8 +223,6 @@ def _openai(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mapping[
         profile=profile,
         api_key=found.value if found else spec.api_key,
         base_url=choice.base_url,
-        api=spec.api,
-        headers=spec.headers,
         key_hint=advice(_key_name(profile), profile.key_variables[0], source=source)
         if profile.key_variables
         else "Check what key the server wants.",

@@ -1,9 +1,9 @@
 """OpenAI and every server that speaks chat completions (or the responses API), through the official SDK."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from agent_tui.providers import _failures as failures
 from agent_tui.providers._chat_request import build_chat_body, used_ids
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class OpenAICompatibleProvider:
     """Asks a model of an OpenAI-compatible server once per `stream`.
 
-    `base_url` is what `/chat/completions` follows (see `profiles.normal_base_url`). `api` "" takes what the table
-    says of the model; models that OpenAI itself serves and the table does not know use the responses API.
+    `base_url` is what `/chat/completions` follows (see `profiles.normal_base_url`). The table says which API a model
+    has; models that OpenAI itself serves and the table does not know use the responses API.
     """
 
     def __init__(
@@ -48,8 +48,6 @@ class OpenAICompatibleProvider:
         profile: Profile = COMPATIBLE,
         base_url: str = "",
         api_key: str = "",
-        api: Literal["", "chat", "responses"] = "",
-        headers: Mapping[str, str] | None = None,
         key_hint: str = "Check the key.",
     ) -> None:
         self.name = profile.name if profile is not COMPATIBLE else "openai"
@@ -60,10 +58,7 @@ class OpenAICompatibleProvider:
         self._base_url = base_url or profile.base_url
         self._window = Window(profile.name, self._base_url, self.model)
         self._api_key = api_key
-        self._responses = (
-            api or facts.api or ("responses" if profile.name == "openai" else "chat")
-        ) == "responses"
-        self._headers = {**profile.headers, **(headers or {})}
+        self._responses = (facts.api or ("responses" if profile.name == "openai" else "chat")) == "responses"
         self._client = LateClient("openai", self._make_client)
         self._server = failures.Server(
             name=profile.title if profile is not COMPATIBLE else f"The server at {self._base_url}",
@@ -146,7 +141,7 @@ class OpenAICompatibleProvider:
             base_url=self._base_url,
             timeout=timeout,
             max_retries=0,
-            default_headers=self._headers,
+            default_headers=self._profile.headers,
             # no redirects: they would carry the conversation to an address nobody chose
             http_client=openai.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
         )
