@@ -6,15 +6,10 @@ from pathlib import Path
 from agent_tui.config.paths import user_paths
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.replay import ReplayBlock
-from agent_tui.run.options import PICK, RunOptions
+from agent_tui.run.options import RunOptions
 from agent_tui.sessions.frames import no_collection
 from agent_tui.sessions.paging import SessionTexts, paged_blocks
 from agent_tui.sessions.store import SessionStore
-
-
-def opens_stored(options: RunOptions) -> bool:
-    """Tell whether the command line asks for a stored session, so that there is something to show early."""
-    return not options.ephemeral and (options.continue_last or options.resume not in ("", PICK))
 
 
 def stored_blocks(options: RunOptions, workspace: Path) -> Sequence[ReplayBlock]:
