@@ -10,7 +10,7 @@ from setuptools.command.sdist import sdist
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))  # a build backend does not look beside the file
 
-from agent_tui.subcommands.version import COMMIT_FILE, checkout_commit  # noqa: E402 - found by the line above
+from agent_tui.protocol.version import COMMIT_FILE, checkout_commit  # noqa: E402 - found by the line above
 
 
 def write_commit(root: Path) -> None:

@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None, *, drawn: "InstantPrompt | None" = N
 
 
 def _show_version() -> int:
-    from agent_tui.subcommands.version import version_line
+    from agent_tui.protocol.version import version_line
 
     print(version_line())
     return 0

@@ -12,7 +12,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from agent_tui import __version__
-from agent_tui.subcommands.version import COMMIT_FILE
+from agent_tui.protocol.version import COMMIT_FILE
 from tests.support.built import COMMIT, ROOT, Built, build, run, succeed
 
 

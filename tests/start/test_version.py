@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui import __version__
-from agent_tui.subcommands.version import checkout_commit, version_line
+from agent_tui.protocol.version import checkout_commit, version_line
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast, get_args
 
-from agent_tui import __version__
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.ui.backend import ModeName
 from agent_tui.ui.commands.bench import bench_commands
@@ -129,7 +128,9 @@ async def _transcript(host: CommandHost, args: str) -> None:
 
 
 async def _version(host: CommandHost, _args: str) -> None:
-    host.notice("info", f"agent-tui {__version__}")
+    from agent_tui.protocol.version import version_line  # importlib.metadata: 80 ms, for nothing else
+
+    host.notice("info", version_line())
 
 
 async def _quit(host: CommandHost, _args: str) -> None:
