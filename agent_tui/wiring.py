@@ -286,13 +286,15 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
     from agent_tui.run.options import RunOptions
 
     if list_all:
+        from agent_tui.extensions.trust import TrustStore
         from agent_tui.run.extensions import load_extensions
         from agent_tui.run.ground import load_sources
         from agent_tui.run.settings import loaded_settings
 
-        loaded = loaded_settings(RunOptions(), workspace, trusted=False)
-        tools, _ = load_sources(loaded, workspace, trusted=False)
-        load_extensions(loaded.settings, user_paths(), workspace, trusted=False)[0].publish(tools)
+        trusted = TrustStore(user_paths().state).verdict(workspace).trusted
+        loaded = loaded_settings(RunOptions(), workspace, trusted=trusted)
+        tools, _ = load_sources(loaded, workspace, trusted=trusted)
+        load_extensions(loaded.settings, user_paths(), workspace, trusted=trusted)[0].publish(tools)
         list_tools(tools.specs(), out=sys.stdout)
         return 0
     if batch:
@@ -344,9 +346,9 @@ def list_models(options: "RunOptions", workspace: Path) -> Sequence[str]:
 
     from agent_tui.providers import connect
     from agent_tui.run.models import provider_spec
-    from agent_tui.run.settings import loaded_settings
+    from agent_tui.run.settings import settings_of_a_run
 
-    settings = loaded_settings(options, workspace, trusted=False).settings
+    settings = settings_of_a_run(options, workspace).settings
     return asyncio.run(connect.list_models(provider_spec(settings, user_paths())))
 
 

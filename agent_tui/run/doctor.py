@@ -16,7 +16,7 @@ from agent_tui.run.found_problems import found_problems
 from agent_tui.run.models import provider_spec
 from agent_tui.run.options import RunOptions
 from agent_tui.run.own_checks import skill_checks, tool_checks
-from agent_tui.run.settings import loaded_settings
+from agent_tui.run.settings import settings_of_a_run
 from agent_tui.sandbox.probe import bwrap_refused
 
 _MARKS = {"ok": "✓", "hint": "·", "look": "!"}
@@ -26,7 +26,7 @@ def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
     """Look at everything; sends nothing anywhere. `inside` the running program tools and extensions are loaded already."""
     environment = os.environ
     paths = user_paths()
-    loaded = loaded_settings(RunOptions(), workspace, trusted=True)
+    loaded = settings_of_a_run(RunOptions(), workspace)
     return [
         Check("python", True, f"{sys.version.split()[0]} at {sys.executable}"),
         _terminal(environment),

@@ -6,9 +6,19 @@ from pathlib import Path
 from agent_tui.config.layers import settings_layers
 from agent_tui.config.load import Loaded, load
 from agent_tui.config.paths import user_paths
+from agent_tui.extensions.trust import TrustStore
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.run.options import RunOptions
+
+
+def settings_of_a_run(options: RunOptions, workspace: Path) -> Loaded:
+    """Read the settings that a run here would use: those of the project count as its recorded trust says.
+
+    Raises UsageError as `loaded_settings` does.
+    """
+    trusted = TrustStore(user_paths().state).verdict(workspace).trusted
+    return loaded_settings(options, workspace, trusted=trusted)
 
 
 def loaded_settings(options: RunOptions, workspace: Path, *, trusted: bool) -> Loaded:

@@ -58,9 +58,9 @@ def config_path(directory: Path | None) -> int:
 def config_get(key: str, directory: Path | None) -> int:
     """Print settings."""
     from agent_tui.protocol.near_names import did_you_mean
-    from agent_tui.run.settings import loaded_settings
+    from agent_tui.run.settings import settings_of_a_run
 
-    loaded = loaded_settings(RunOptions(), RunOptions(directory=directory).enter_directory(), trusted=False)
+    loaded = settings_of_a_run(RunOptions(), RunOptions(directory=directory).enter_directory())
     values = {
         f"{s}.{n}": v
         for s, table in loaded.settings.model_dump(mode="json").items()

@@ -24,14 +24,14 @@ def unset_setting(key: str, *, scope: str, workspace: Path) -> str:
     Raises UsageError inside the agent, ConfigError when it does not stand there or cannot be taken out.
     """
     from agent_tui.run.options import RunOptions
-    from agent_tui.run.settings import loaded_settings
+    from agent_tui.run.settings import settings_of_a_run
 
     file = _file(scope, workspace)
     if not unset_value(file, key):
         known = key in setting_keys()
         meant = "" if known else did_you_mean(key, setting_keys(), otherwise="")
         raise ConfigError(f"does not stand there{meant}", file=file, key=key)
-    origin = loaded_settings(RunOptions(), workspace, trusted=True).origins.get(key, "")
+    origin = settings_of_a_run(RunOptions(), workspace).origins.get(key, "")
     return f"{key} is taken out of {file}; {f'what {origin} says counts' if origin else 'the default counts'}"
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui.cli import main
+from agent_tui.config.paths import user_paths
+from agent_tui.extensions.trust import TrustStore
 from tests.support.core_world import config_folder, configure
 from tests.support.settings_world import SettingsWorld
 
@@ -12,6 +14,27 @@ WRITTEN = """# mine
 # calm
 theme = "nord"  # the one I like
 mouse = false
+"""
+
+
+HAIL = """
+from pydantic import BaseModel
+
+from agent_tui.protocol.tools import ToolResult
+from agent_tui.toolkit.tool import Tool
+
+
+class Params(BaseModel):
+    pass
+
+
+class Hail(Tool[Params]):
+    name = "hail"
+    description = "Says hello."
+    params_type = Params
+
+    def run(self, params, ctx):
+        return ToolResult.success("hello")
 """
 
 
@@ -85,6 +108,48 @@ def test_unset_of_the_project_says_what_counts_then(
     assert code == 0
     said = capsys.readouterr().out
     assert said == f"ui.theme is taken out of {project}; what {file} says counts\n"
+
+
+@pytest.mark.parametrize(("trusted", "name"), [(True, "theirs"), (False, "mine")])
+def test_settings_are_told_as_a_run_here_uses_them(
+    trusted: bool, name: str, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure('[model]\nprovider = "ollama"\nname = "mine"\n')
+    project = workspace / ".agent-tui/config.toml"
+    project.parent.mkdir()
+    project.write_text('[model]\nname = "theirs"\n')
+    private = workspace / ".agent-tui/config.local.toml"
+    private.write_text('[model]\nname = "private"\n')
+    if trusted:
+        main(["config", "unset", "model.name", "--scope", "private"])
+        TrustStore(user_paths().state).accept(workspace)
+    capsys.readouterr()
+
+    main(["config", "get", "model.name"])
+    main(["doctor"])
+
+    said = capsys.readouterr().out
+    assert said.startswith(f'model.name = "{name}"  # ')
+    assert f"ollama:{name}, " in said
+    if not trusted:
+        main(["config", "unset", "model.name", "--scope", "private"])
+        assert capsys.readouterr().out.endswith(f"what {config_folder() / 'config.toml'} says counts\n")
+
+
+def test_the_tools_of_a_trusted_project_are_listed(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = workspace / ".agent-tui/tools"
+    tools.mkdir(parents=True)
+    (tools / "hail.py").write_text(HAIL)
+
+    main(["tool", "--list"])
+    before = capsys.readouterr().out
+    TrustStore(user_paths().state).accept(workspace)
+    main(["tool", "--list"])
+
+    assert "hail" not in before
+    assert "hail" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
