@@ -1,5 +1,6 @@
 """Errors by who reads them: a person (AgentTuiError) or the model (ToolError)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -16,12 +17,41 @@ class UsageError(AgentTuiError):
 
 
 class ConfigError(AgentTuiError):
-    """A settings file cannot be used. `file` and `key` say where; the message says what was expected."""
+    """A settings file cannot be used. `file`, `key` and `line` (1-based, 0 when not known) say where."""
 
-    def __init__(self, message: str, *, file: Path, key: str) -> None:
-        super().__init__(f"{file}: {key}: {message}")
+    def __init__(self, message: str, *, file: Path, key: str, line: int = 0) -> None:
+        super().__init__(f"{file}:{line}: {key}: {message}" if line else f"{file}: {key}: {message}")
         self.file = file
         self.key = key
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Give a sentence for each thing that is wrong."""
+        return (str(self),)
+
+
+class ConfigErrors(ConfigError):
+    """Several things are wrong in one file. The text tells the first three, `problems` all."""
+
+    def __init__(self, found: Sequence[ConfigError]) -> None:
+        AgentTuiError.__init__(self, _told([str(error) for error in found]))
+        self.file = found[0].file
+        self.key = found[0].key
+        self._problems = tuple(str(error) for error in found)
+
+    @property
+    def problems(self) -> Sequence[str]:
+        return self._problems
+
+
+_TOLD = 3
+
+
+def _told(sentences: Sequence[str]) -> str:
+    more = len(sentences) - _TOLD
+    rest = [f"{more} more in the file; 'agent-tui config validate' lists all"] if more > 0 else []
+    *before, last = [*sentences[:_TOLD], *rest]
+    return " ".join([*(one if one.endswith(("?", ".")) else f"{one}." for one in before), last])
 
 
 class ToolLoadError(AgentTuiError):

@@ -1,10 +1,18 @@
 """What is wrong with the settings files of a person and a project, as the readers that a run uses find it."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
-from agent_tui.config.paths import user_paths
+from agent_tui.config.choices import refused_word
+from agent_tui.config.layers import settings_layers
+from agent_tui.config.load import Loaded
+from agent_tui.config.overview import overview
+from agent_tui.config.paths import Paths, user_paths
+from agent_tui.conversation.known_words import known_words
+from agent_tui.extensions.bundled import themes_dir
 from agent_tui.extensions.hooks.settings import find_hooks
 from agent_tui.extensions.trust import TrustStore
 from agent_tui.run.ground import rule_book
@@ -16,7 +24,7 @@ from agent_tui.run.settings import loaded_settings
 
 
 def found_problems(workspace: Path, *, inside: bool = False) -> list[str]:
-    """Give a sentence for each problem: settings, rules, hooks, MCP servers.
+    """Give a sentence for each problem: settings with all profiles, rules, hooks, MCP servers, keys, themes.
 
     Extensions are started to ask for the names of their tools; `inside` the running program, on a loop, they are not.
     """
@@ -30,10 +38,40 @@ def found_problems(workspace: Path, *, inside: bool = False) -> list[str]:
         known = replace(known, names=known.names | set(more))
     hooks = find_hooks(hook_files(paths, workspace, trusted=True, counted=options.counted))
     servers = configured(options, paths, workspace, trusted=True)
-    return [
-        *map(str, loaded.problems),
-        *rule_problems(rule_book(options, paths, workspace, trusted=True), known, told=told),
+    runs = [options, *(replace(options, profile=name) for name in loaded.profiles)]
+    settings = [loaded_settings(run, workspace, trusted=True) for run in runs]
+    books = [rule_book(run, paths, workspace, trusted=True) for run in runs]
+    found = [
+        *(str(problem) for one in settings for problem in one.problems),
+        *(problem for one in settings for problem in _unknown_words(one, paths, workspace)),
+        *(problem for book in books for problem in rule_problems(book, known, told=told)),
         *hooks.problems,
         *servers.problems_beside(told),
         *(f"{one.file}: mcp server {one.name!r}: {one.problem}" for one in servers.servers if one.problem),
+        *_of_the_interface(paths),
     ]
+    return list(dict.fromkeys(found))
+
+
+def _unknown_words(loaded: Loaded, paths: Paths, workspace: Path) -> list[str]:
+    """Name themes and segments of the status line that there are not."""
+    found: list[str] = []
+    for setting in overview(loaded, settings_layers(paths, workspace, trusted=True)):
+        known = known_words(setting.key, paths) if setting.key in loaded.origins else None
+        if known is None:
+            continue
+        given = [setting.value] if isinstance(setting.value, str) else cast("Sequence[str]", setting.value)
+        for word in given:
+            if word and word.casefold() not in {one.casefold() for one in known}:
+                found.append(f"{setting.origin}: {setting.key}: {refused_word(word, known)}")
+    return found
+
+
+def _of_the_interface(paths: Paths) -> list[str]:
+    """Name what is wrong in keymap and theme files."""
+    from agent_tui.ui.file_problems import (
+        file_problems,  # with Textual, 0.2 s, which no start needs from here
+    )
+    from agent_tui.ui.themes import ThemeShelf
+
+    return file_problems(paths.keymap, ThemeShelf((themes_dir(), paths.user_themes)))

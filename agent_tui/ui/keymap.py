@@ -7,8 +7,9 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
-from agent_tui.protocol.errors import ConfigError
+from agent_tui.protocol.errors import ConfigError, ConfigErrors
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.toml_text import parse_toml
 from agent_tui.ui.bindings import ACTIONS, DEFAULTS, RESERVED
@@ -160,18 +161,14 @@ def _spell_one(key: str) -> str:
     return "+".join([*(_NAMES.get(modifier, modifier) for modifier in modifiers), named])
 
 
-def load_keymap(file: Path, *, preset: Preset = "default") -> Keymap:
-    """Read a user's `keymap.toml` over a preset. Raises ConfigError as `read_overrides` does."""
-    return Keymap(read_overrides(file), preset=preset)
-
-
 def read_overrides(file: Path) -> Overrides:
     """Read a user's `keymap.toml`: a table per context, `"key" = "action"`, and "" to unbind.
 
-    A file that does not exist gives nothing. Raises ConfigError that names file, line and what is possible.
+    A file that does not exist gives nothing. Raises ConfigError that names file, line and what is possible, for
+    each entry that is wrong.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -189,47 +186,53 @@ def _unknown_modifier(key: str) -> bool:
 
 
 class _Check:
-    """Turns the tables of a file into overrides, or says which line is wrong."""
+    """Turns the tables of a file into overrides, or says which lines are wrong."""
 
     def __init__(self, file: Path, text: str) -> None:
         self._file = file
         self._lines = text.splitlines()
+        self._wrong: list[ConfigError] = []
 
     def overrides(self, tables: Mapping[str, object]) -> dict[str, dict[str, str]]:
+        """Raises ConfigError."""
         found: dict[str, dict[str, str]] = {}
         for context, keys in tables.items():
             if context not in DEFAULTS or not isinstance(keys, dict):
-                raise self._error(context, "", f"no context {context!r}{did_you_mean(context, DEFAULTS)}")
-            found[context] = {key: self._action(context, key, value) for key, value in keys.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - TOML
+                self._note(context, "", f"no context {context!r}{did_you_mean(context, DEFAULTS)}")
+                continue
+            found[context] = {
+                key: self._action(context, key, value)
+                for key, value in cast("Mapping[str, object]", keys).items()
+            }
+        if self._wrong:
+            raise self._wrong[0] if len(self._wrong) == 1 else ConfigErrors(self._wrong)
         return found
 
     def _action(self, context: str, key: str, value: object) -> str:
         if key in RESERVED:
-            raise self._error(
-                context, key, f"{spell(key)} is reserved, so that the program can always be left"
-            )
-        if not isinstance(value, str) or (value and value not in ACTIONS[context]):
+            self._note(context, key, f"{spell(key)} is reserved, so that the program can always be left")
+        elif not isinstance(value, str) or (value and value not in ACTIONS[context]):
             others = f"; {context} has {', '.join(ACTIONS[context])}"
             meant = did_you_mean(str(value), ACTIONS[context], otherwise=others)
-            raise self._error(context, key, f"no action {value!r}{meant}")
-        if not re.fullmatch(r"\S+( \S+)*", key) or any(_unknown_modifier(one) for one in key.split(" ")):
-            raise self._error(context, key, f'{key!r} is not a key; write it like "ctrl+x m"')
-        return value
+            self._note(context, key, f"no action {value!r}{meant}")
+        elif not re.fullmatch(r"\S+( \S+)*", key) or any(_unknown_modifier(one) for one in key.split(" ")):
+            self._note(context, key, f'{key!r} is not a key; write it like "ctrl+x m"')
+        return str(value)
 
-    def _error(self, context: str, key: str, message: str) -> ConfigError:
-        line = self._line(context, key)
-        return ConfigError(
-            f"line {line}: {message}", file=self._file, key=f"{context}.{key}" if key else context
-        )
+    def _note(self, context: str, key: str, message: str) -> None:
+        where = f"{context}.{key}" if key else context
+        error = ConfigError(message, file=self._file, key=where, line=self._line(context, key))
+        self._wrong.append(error)
 
     def _line(self, context: str, key: str) -> int:
+        """Give the 1-based line of an entry or of a table, 0 when it is not found."""
         inside = False
         for number, line in enumerate(self._lines, start=1):
             stripped = line.strip()
             if stripped.startswith("["):
-                inside = stripped.strip("[] ") == context
+                inside = stripped.split("#")[0].strip("[] \t\"'") == context
                 if inside and not key:
                     return number
             elif inside and key and stripped.split("=")[0].strip().strip("\"'") == key:
                 return number
-        return 1
+        return 0

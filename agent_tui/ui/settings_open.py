@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent_tui.protocol.errors import ConfigError
-from agent_tui.ui.keymap import load_keymap
+from agent_tui.ui.file_problems import file_problems
 from agent_tui.ui.presets import preset_named
 from agent_tui.ui.screens.settings.pages import IN_FORCE, PAGES
 from agent_tui.ui.screens.settings.screen import SettingsScreen
@@ -29,7 +29,7 @@ def settings_screen(app: AgentApp, desk: SettingsDesk, page: str) -> SettingsScr
         desk,
         words={"ui.theme": app.shelf.names()},
         changed=changed,
-        more_problems=own_problems(app),
+        more_problems=file_problems(app.settings.keymap_file, app.shelf),
         page=page if page in PAGES else IN_FORCE,
     )
 
@@ -49,19 +49,3 @@ def apply_setting(app: AgentApp, key: str, value: str) -> None:
         return
     app.chosen_theme = theme
     app.use_theme(theme)
-
-
-def own_problems(app: AgentApp) -> list[str]:
-    """List what is wrong in the files that only the interface reads: keys and themes."""
-    found: list[str] = []
-    if app.settings.keymap_file is not None:
-        try:
-            load_keymap(app.settings.keymap_file)
-        except ConfigError as error:
-            found.append(str(error))
-    for name in app.shelf.names():
-        try:
-            app.shelf.load(name)
-        except ConfigError as error:
-            found.append(str(error))
-    return found

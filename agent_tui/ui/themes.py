@@ -11,7 +11,8 @@ from typing import cast
 
 from textual.theme import Theme
 
-from agent_tui.protocol.errors import ConfigError
+from agent_tui.config.lines import line_of
+from agent_tui.protocol.errors import ConfigError, ConfigErrors
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.toml_text import parse_toml
 from agent_tui.ui.palette import AA, Palette, contrast
@@ -76,49 +77,66 @@ def read_theme(file: Path) -> NamedTheme:
     """Read one theme file: `label`, `dark`, a table `colors` and a list `ansi` of 16.
 
     Colours that are left out are those of the bundled dark or light theme. Raises ConfigError that names the
-    file, the key and what is possible.
+    file, the line, the key and what is possible, for each entry that is wrong.
     """
     try:
-        table = parse_toml(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8-sig")
+        table = parse_toml(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"cannot be read: {error}", file=file, key="theme") from error
-    dark = table.get("dark", True)
-    if not isinstance(dark, bool):
-        raise ConfigError(f"expected true or false, found {dark!r}", file=file, key="dark")
-    known = ("label", "dark", "colors", "ansi")
-    if unknown := min(table.keys() - set(known), default=""):
-        raise ConfigError(f"a theme has no such key{did_you_mean(unknown, known)}", file=file, key=unknown)
-    base = Palette.DARK if dark else Palette.LIGHT
-    palette = replace(
-        base, is_dark=dark, **_colours(file, table.get("colors", {})), **_ansi(file, table.get("ansi"))
-    )
-    return NamedTheme(file.stem, str(table.get("label", file.stem)), palette)
+    return _Reading(file, text).theme(table)
 
 
-def _colours(file: Path, table: object) -> dict[str, str]:
-    if not isinstance(table, dict):
-        raise ConfigError(f"expected a table, found {table!r}", file=file, key="colors")
-    found: dict[str, str] = {}
-    for key, value in cast("dict[str, object]", table).items():
-        if key not in _COLOURS:
-            raise ConfigError(f"no such colour{did_you_mean(key, _COLOURS)}", file=file, key=f"colors.{key}")
-        found[key] = _colour(file, f"colors.{key}", value)
-    return found
+class _Reading:
+    """Turns the tables of a theme file into a theme, or says which lines are wrong."""
 
+    def __init__(self, file: Path, text: str) -> None:
+        self._file, self._text = file, text
+        self._wrong: list[ConfigError] = []
 
-def _colour(file: Path, key: str, value: object) -> str:
-    if isinstance(value, str) and (_HEX.fullmatch(value) or value == "default" or value in _ANSI_NAMES):
-        return value
-    raise ConfigError(f'expected a colour such as "#1a2b3c", found {value!r}', file=file, key=key)
+    def theme(self, table: Mapping[str, object]) -> NamedTheme:
+        """Raises ConfigError."""
+        dark = table.get("dark", True) is True
+        if not isinstance(table.get("dark", True), bool):
+            self._note("dark", f"expected true or false, found {table['dark']!r}")
+        known = ("label", "dark", "colors", "ansi")
+        for unknown in sorted(table.keys() - set(known)):
+            self._note(unknown, f"a theme has no such key{did_you_mean(unknown, known)}")
+        colours, ansi = self._colours(table.get("colors", {})), self._ansi(table.get("ansi"))
+        if self._wrong:
+            raise self._wrong[0] if len(self._wrong) == 1 else ConfigErrors(self._wrong)
+        palette = replace(Palette.DARK if dark else Palette.LIGHT, is_dark=dark, **colours, **ansi)
+        return NamedTheme(self._file.stem, str(table.get("label", self._file.stem)), palette)
 
+    def _colours(self, table: object) -> dict[str, str]:
+        if not isinstance(table, dict):
+            self._note("colors", f"expected a table, found {table!r}")
+            return {}
+        found: dict[str, str] = {}
+        for key, value in cast("dict[str, object]", table).items():
+            if key in _COLOURS:
+                found[key] = self._colour(f"colors.{key}", value)
+            else:
+                self._note(f"colors.{key}", f"no such colour{did_you_mean(key, _COLOURS)}")
+        return found
 
-def _ansi(file: Path, value: object) -> dict[str, tuple[str, ...]]:
-    if value is None:
-        return {}
-    entries = cast("list[object]", value) if isinstance(value, list) else []
-    if len(entries) != 16:
-        raise ConfigError("expected a list of 16 colours", file=file, key="ansi")
-    return {"ansi": tuple(_colour(file, f"ansi.{index}", entry) for index, entry in enumerate(entries))}
+    def _ansi(self, value: object) -> dict[str, tuple[str, ...]]:
+        if value is None:
+            return {}
+        entries = cast("list[object]", value) if isinstance(value, list) else []
+        if len(entries) != 16:
+            self._note("ansi", "expected a list of 16 colours")
+        return {"ansi": tuple(self._colour(f"ansi.{index}", entry) for index, entry in enumerate(entries))}
+
+    def _colour(self, key: str, value: object) -> str:
+        if isinstance(value, str) and (_HEX.fullmatch(value) or value == "default" or value in _ANSI_NAMES):
+            return value
+        self._note(key, f'expected a colour such as "#1a2b3c", found {value!r}')
+        return ""
+
+    def _note(self, key: str, message: str) -> None:
+        line = line_of(self._text.replace("\r\n", "\n"), key)
+        self._wrong.append(ConfigError(message, file=self._file, key=key, line=line))
 
 
 def textual_theme(theme: NamedTheme) -> Theme:

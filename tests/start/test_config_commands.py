@@ -183,10 +183,19 @@ def test_agent_itself_cannot_unset(
         ('[permissions]\ndeny = ["Bsh(rm *)"]\n', "config.toml:2: deny 'Bsh(rm *)': there is no tool 'Bsh'"),
         (
             '[[hooks.pre_tol]]\ncommand = "x"\n',
-            "hooks.pre_tol: there is no such event; did you mean 'pre_tool'?",
+            "config.toml:1: hooks.pre_tol: there is no such event; did you mean 'pre_tool'?",
         ),
         ('hooks = "x"\n', "config.toml: hooks: tables are expected: [[hooks.EVENT]] with a command"),
         ("[[hooks.pre_tool]]\n", "config.toml:1: hooks.pre_tool: command: Field required"),
+        ('[ui]\ntheme = "nrod"\n', "config.toml:2: ui.theme: there is no 'nrod'; did you mean 'nord'?"),
+        (
+            '[profiles.x.ui]\n\nmouse = "maybe"\n',
+            "config.toml:3: ui.mouse: there is no 'maybe'; there are true, false; the default counts",
+        ),
+        (
+            '[profiles.x.permissions]\ndeny = ["Bsh(rm *)"]\n',
+            "config.toml:2: deny 'Bsh(rm *)': there is no tool 'Bsh'",
+        ),
         ("[mcp.servers.a]\ncommand = 5\n", "config.toml: mcp server 'a': command: "),
     ],
 )
@@ -200,3 +209,30 @@ def test_validate_and_doctor_say_what_a_run_would_find(
     assert printed.endswith("1 problem\n")
     assert main(["doctor"]) == 1
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "keymap.toml",
+            '[prompt]\n"enter" = "nope"\n[promt] # mine\n"f9" = "submit"\n',
+            ["keymap.toml:2: prompt.enter: no action 'nope'", "keymap.toml:3: promt: no context 'promt'"],
+        ),
+        (
+            "themes/mine.toml",
+            'dark = 1\n[colors]\nacent = "red"\ntext = "blau"\n',
+            ["mine.toml:1: dark: ", "mine.toml:3: colors.acent: no such", "mine.toml:4: colors.text: "],
+        ),
+    ],
+)
+def test_validate_names_each_wrong_line_of_the_files_of_the_screen(
+    name: str, text: str, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (config_folder() / "themes").mkdir()
+    (config_folder() / name).write_text(text)
+
+    assert main(["config", "validate"]) == 1
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert [part for part, line in zip(said, lines, strict=True) if part not in line] == []
+    assert last == f"{len(said)} problems"

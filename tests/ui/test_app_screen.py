@@ -151,7 +151,10 @@ async def test_a_bad_keymap_or_theme_is_a_sentence_and_the_default_stays(
     keymap.write_text('[prompt]\n"enter" = "nope"\n')
     settings = AppSettings(theme="nope", theme_folders=(THEMES,), keymap_file=keymap)
     async with stage(workspace, settings=settings) as here:
-        assert any("line 2" in text and ". The default keys are used." in text for text in here.notices)
+        assert any(
+            "keymap.toml:2: prompt.enter: " in text and ". The default keys are used." in text
+            for text in here.notices
+        )
         assert any("no theme 'nope'" in text and ". The dark theme is used." in text for text in here.notices)
         assert here.app.palette.is_dark
 

@@ -4,7 +4,7 @@ import pytest
 
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.ui.bindings import ACTIONS, DEFAULTS
-from agent_tui.ui.keymap import Keymap, Pressed, load_keymap, spell
+from agent_tui.ui.keymap import Keymap, Pressed, read_overrides, spell
 
 
 def test_every_bound_action_is_described_and_every_described_one_belongs_to_its_context() -> None:
@@ -32,7 +32,7 @@ def test_a_file_rebinds_adds_chords_and_unbinds(tmp_path: Path) -> None:
     file = tmp_path / "keymap.toml"
     file.write_text('[prompt]\n"ctrl+t" = "stash"\n"ctrl+x ctrl+s" = "stash"\n"ctrl+s" = ""\n')
 
-    keys = load_keymap(file)
+    keys = Keymap(read_overrides(file))
 
     assert keys.press(("prompt",), "ctrl+t", None) == Pressed("stash")
     assert keys.press(("prompt",), "ctrl+s", None) == Pressed()
@@ -40,7 +40,9 @@ def test_a_file_rebinds_adds_chords_and_unbinds(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_gives_the_defaults(tmp_path: Path) -> None:
-    assert load_keymap(tmp_path / "none.toml").press(("prompt",), "enter", "\r") == Pressed("submit")
+    assert Keymap(read_overrides(tmp_path / "none.toml")).press(("prompt",), "enter", "\r") == Pressed(
+        "submit"
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,11 +60,27 @@ def test_a_wrong_entry_names_file_and_line(tmp_path: Path, text: str, line: int,
     file.write_text(text)
 
     with pytest.raises(ConfigError) as caught:
-        load_keymap(file)
+        read_overrides(file)
 
-    assert str(file) in str(caught.value)
-    assert f"line {line}:" in str(caught.value)
+    assert str(caught.value).startswith(f"{file}:{line}: ")
     assert part in str(caught.value)
+
+
+def test_all_wrong_entries_are_named_the_first_three_in_the_text(tmp_path: Path) -> None:
+    file = tmp_path / "keymap.toml"
+    file.write_text("\ufeff[prompt] # keys\r\n" + "".join(f'"f{n}" = "nope"\r\n' for n in range(1, 6)))
+
+    with pytest.raises(ConfigError) as caught:
+        read_overrides(file)
+
+    assert [f"{file}:{n + 1}: prompt.f{n}: no action 'nope'" in str(caught.value) for n in range(1, 5)] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert str(caught.value).endswith(" 2 more in the file; 'agent-tui config validate' lists all")
+    assert len(caught.value.problems) == 5
 
 
 def test_broken_toml_names_its_line(tmp_path: Path) -> None:
@@ -70,7 +88,7 @@ def test_broken_toml_names_its_line(tmp_path: Path) -> None:
     file.write_text("[prompt\n")
 
     with pytest.raises(ConfigError, match="line 1"):
-        load_keymap(file)
+        read_overrides(file)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,9 @@ async def test_a_changed_keymap_file_counts_with_the_next_key(workspace: Path, t
         file.write_text('[prompt]\n"f5" = "nonsense"\n')
         clock.now += 2
         await here.press("f5")
-        await here.until(lambda: any("line 2: no action 'nonsense'" in text for text in here.notices))
+        await here.until(
+            lambda: any("keymap.toml:2: prompt.f5: no action 'nonsense'" in text for text in here.notices)
+        )
         assert here.app.prompt.text == "draft\n\n"
 
         file.unlink()

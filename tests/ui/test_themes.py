@@ -137,12 +137,12 @@ def test_a_users_file_takes_the_place_of_a_bundled_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("dark = 3\n", "dark: expected true or false"),
-        ('[colors]\nacent = "#ffffff"\n', "colors.acent: no such colour"),
-        ('[colors]\naccent = "blau"\n', "colors.accent: expected a colour"),
-        ("colors = 3\n", "colors: expected a table"),
-        ('ansi = ["red"]\n', "ansi: expected a list of 16"),
-        ("extra = 1\n", "extra: a theme has no such key; there are label"),
+        ("dark = 3\n", "bad.toml:1: dark: expected true or false"),
+        ('[colors]\nacent = "#ffffff"\n', "bad.toml:2: colors.acent: no such colour"),
+        ('[colors]\naccent = "blau"\n', "bad.toml:2: colors.accent: expected a colour"),
+        ("colors = 3\n", "bad.toml:1: colors: expected a table"),
+        ('ansi = ["red"]\n', "bad.toml:1: ansi: expected a list of 16"),
+        ("extra = 1\n", "bad.toml:1: extra: a theme has no such key; there are label"),
         ("dark = \n", "cannot be read"),
     ],
 )

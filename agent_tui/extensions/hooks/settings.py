@@ -76,14 +76,14 @@ def find_hooks(files: Sequence[HookFile]) -> FoundHooks:
     for file in files:
         text = _text(file.path)
         for name, tables in _events(text):
-            event = _event(name)
+            event, lines = _event(name), _lines(text, name)
             if not name:
                 problems.append(f"{file.path}: hooks: tables are expected: [[hooks.EVENT]] with a command")
                 continue
             if event is None:
-                problems.append(f"{file.path}: hooks.{name}: there is no such event{_meant(name)}")
+                where = f"{file.path}:{lines[0]}" if lines else file.path
+                problems.append(f"{where}: hooks.{name}: there is no such event{_meant(name)}")
                 continue
-            lines = _lines(text, name)
             for index, table in enumerate(tables):
                 line = lines[index] if index < len(lines) else lines[-1] if lines else 1
                 spec = _spec(event, table, file, line)
@@ -129,7 +129,7 @@ def _meant(name: str) -> str:
 
 def _lines(text: str, name: str) -> list[int]:
     """Give the 1-based lines where the tables of an event begin."""
-    head = re.compile(rf"""\s*\[\[\s*hooks\s*\.\s*["']?{re.escape(name)}["']?\s*\]\]""")
+    head = re.compile(rf"""\s*\[{{1,2}}\s*hooks\s*\.\s*["']?{re.escape(name)}["']?\s*\]""")
     return [number for number, line in enumerate(text.split("\n"), start=1) if head.match(line)]
 
 
