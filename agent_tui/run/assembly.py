@@ -34,7 +34,7 @@ from agent_tui.run.hooks import RunHooks, make_hooks
 from agent_tui.run.known_secrets import known_secrets
 from agent_tui.run.known_tools import RULE_NEEDS_A_LOOK, KnownTools, known_tools, rule_problems
 from agent_tui.run.mcp_servers import RunServers, make_servers
-from agent_tui.run.models import local_servers, named_model, provider_spec, retry_teller
+from agent_tui.run.models import check_fallbacks, local_servers, named_model, provider_spec, retry_teller
 from agent_tui.run.opening import SessionBuilder
 from agent_tui.run.options import RunOptions
 from agent_tui.run.settings import loaded_settings
@@ -107,6 +107,7 @@ async def _assembled(
     if agent is not None and agent.model and not options.model:
         spec = named_model(spec, agent.model)
     choice = choose(spec)
+    check_fallbacks(options.fallback_model, choice)
 
     def connect_to(name: str) -> RetryingProvider:
         return connect(named_model(spec, name) if name else spec)

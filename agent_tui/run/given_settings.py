@@ -31,9 +31,11 @@ def _tables(given: str) -> Mapping[str, object]:
     if not given.lstrip().startswith("{"):
         path = Path(given)
         try:
-            if path.stat().st_size > MAX_FILE_BYTES:
+            with path.open("rb") as file:
+                data = file.read(MAX_FILE_BYTES + 1)  # a device tells no size and may have no end
+            if len(data) > MAX_FILE_BYTES:
                 raise UsageError(f"--settings: {given!r} holds more than {MAX_FILE_BYTES:,} bytes")
-            text, is_toml = path.read_text(encoding="utf-8-sig"), path.suffix == ".toml"
+            text, is_toml = data.decode("utf-8-sig"), path.suffix == ".toml"
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--settings: cannot read {given!r}: {error}") from error
     try:

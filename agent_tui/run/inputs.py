@@ -54,7 +54,9 @@ def read_inputs(options: RunOptions, workspace: Path) -> Inputs:
 
 def _check_servers(given: str) -> None:
     """Read what --mcp-config names. A server in it that cannot be used costs only itself. Raises UsageError."""
-    if given.lstrip().startswith("[") and not Path(given).exists():
+    if given.lstrip().startswith("[") and not os.path.exists(
+        given
+    ):  # of a text that is too long, too, it says no
         raise UsageError(
             '--mcp-config must be an object, such as {"mcpServers": {"NAME": {"command": "..."}}}'
         )
@@ -89,9 +91,11 @@ def read_schema(given: str) -> JsonObject:
 def read_text(flag: str, path: Path) -> str:
     """Read a text file that a flag names. Raises UsageError."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)  # a device tells no size and may have no end
+        if len(data) > MAX_FILE_BYTES:
             raise UsageError(f"{flag}: {str(path)!r} holds more than {MAX_FILE_BYTES:,} bytes")
-        return path.read_text(encoding="utf-8-sig")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise UsageError(f"{flag}: cannot read {str(path)!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -9,9 +9,12 @@ from importlib import import_module
 from agent_tui.config.paths import Paths
 from agent_tui.config.settings import Settings
 from agent_tui.conversation.desk import Desk
+from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.events import Retrying
 from agent_tui.providers.connect import (
+    OFFLINE_MODEL,
     PROVIDERS,
+    Choice,
     ProviderSpec,
     provider_of,
     with_model,
@@ -19,6 +22,7 @@ from agent_tui.providers.connect import (
 from agent_tui.providers.loopback import LocalServer
 from agent_tui.providers.loopback import probe as probe_servers
 from agent_tui.providers.retry import RetryNotice
+from agent_tui.run.options import split_names
 
 
 def provider_spec(settings: Settings, paths: Paths) -> ProviderSpec:
@@ -45,6 +49,18 @@ def named_model(spec: ProviderSpec, name: str) -> ProviderSpec:
     if owner and not spec.base_url and spec.provider in ("anthropic", "openai", "offline"):
         return replace(_keyless(spec, owner), provider=owner, model=name)
     return with_model(spec, name)
+
+
+def check_fallbacks(given: str, choice: Choice) -> None:
+    """Refuse names of --fallback-model whose provider cannot be told: the offline model has no others beside it.
+
+    Raises UsageError.
+    """
+    for name in split_names(given) if choice.provider == "offline" else ():
+        if name != OFFLINE_MODEL and name.partition(":")[0] not in PROVIDERS:
+            raise UsageError(
+                f"Who has the model {name!r}? Set a key, or name its provider: --fallback-model PROVIDER:{name}."
+            )
 
 
 def _keyless(spec: ProviderSpec, provider: str) -> ProviderSpec:

@@ -159,7 +159,7 @@ class RunOptions:
             "model.name": ("--model", model),
             "model.base_url": ("--base-url", self.base_url),
             "model.effort": ("--effort", self.effort),
-            "model.fallback": ("--fallback-model", _names(self.fallback_model)),
+            "model.fallback": ("--fallback-model", split_names(self.fallback_model)),
             "permissions.mode": ("--permission-mode", self.permission_mode),
             "sandbox.mode": ("--sandbox", self.sandbox),
             "ui.theme": ("--theme", self.theme),
@@ -175,7 +175,7 @@ class RunOptions:
         return found
 
 
-def _names(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """Split names at commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 

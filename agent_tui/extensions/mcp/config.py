@@ -115,6 +115,8 @@ def read_source(source: str | Path, *, origin: Origin, environ: Mapping[str, str
         table = _toml(text) if Path(source).suffix == ".toml" else _json(text)
     servers = _servers(table)
     if not servers:
+        if origin == "flag" and table and not table.keys() & {"mcpServers", "servers"}:
+            raise ValueError("has no table of servers")  # a misspelt one would be taken for none
         return []
     from agent_tui.extensions.mcp.entries import read_entry  # 4 ms of CPU (pydantic), with the first server
 
