@@ -30,6 +30,8 @@ _PDF_MARK = b"%PDF-"
 _MENTION = re.compile(
     r'(?<!\S)@(?:"(?P<quoted>[^"\n]+)"|(?P<plain>[^\s"#]+))(?:#(?P<first>\d+)(?:-(?P<last>\d+))?)?'
 )
+_FILE_NAME = re.compile(r"^[.~]{0,2}/|[^/.]\.[A-Za-z][A-Za-z0-9]{0,4}$")
+"""What was meant as a file: a path from here, home or the root, or an ending such as `.txt`; `@types/node` is a word."""
 _MAX_DIGITS = 9
 _ENDS = ".,;:!?)]}'"
 
@@ -69,6 +71,7 @@ class Attachments:
 
     What a rule would deny or ask about stays out and `warn` says so: the model can still ask to read it. A word
     that is no path is text, unless `resource` has something for it ("server:uri"); it gives None where it has not.
+    One that looks like a file is told of.
     """
 
     def __init__(
@@ -115,7 +118,10 @@ class Attachments:
             return [TextBlock(text=note(f"The person attached the image {mention.shown}:")), image]
         path, kind = await asyncio.to_thread(self._look, mention.path)
         if not kind:
-            text = await self._resource(mention.path.rstrip(_ENDS))
+            name = mention.path.rstrip(_ENDS)
+            text = await self._resource(name)
+            if text is None and _FILE_NAME.search(name):
+                await self._warn(f"@{name} is no file here; it was sent as text.")
             return [] if text is None else [_told(mention, text)]
         if kind == "folder":
             return await self._call("list", {"path": path}, mention)

@@ -147,10 +147,19 @@ async def test_what_a_rule_would_ask_about_is_not_attached_by_a_mention(opened: 
 
 
 async def test_a_word_that_is_no_path_is_text(opened: Open) -> None:
-    message = await opened.say("use @property here, @nothing.txt too")
+    message = await opened.say("use @property of @types/node here, @v1.2 too")
 
-    assert texts(message)[-1] == "use @property here, @nothing.txt too"
+    assert texts(message)[-1] == "use @property of @types/node here, @v1.2 too"
     assert opened.notices == []
+
+
+async def test_what_looks_like_a_file_and_is_none_is_sent_as_text_and_told(opened: Open) -> None:
+    message = await opened.say("see @nothing.txt, @./src/no and @src/a.pyy.")
+
+    assert texts(message)[-1] == "see @nothing.txt, @./src/no and @src/a.pyy."
+    assert opened.notices == [
+        f"@{name} is no file here; it was sent as text." for name in ("nothing.txt", "./src/no", "src/a.pyy")
+    ]
 
 
 def reads_pdfs(opened: Open) -> None:
