@@ -171,7 +171,13 @@ class TurnDriver:
         assert backend is not None  # a turn starts only with a core
         following = text
         try:
-            if following is None:
+            if self._stopping:  # before there was a turn that the core could stop
+                self.series = None
+                self._host.notice("info", "Stopped.")
+                if following is not None:
+                    self._host.give_back(following)
+                following = None
+            elif following is None:
                 await (work or backend.redrive)()
                 following = None if self._waiting else backend.next_follow_up()
             while following is not None:

@@ -65,3 +65,18 @@ async def test_a_prompt_that_stands_in_the_conversation_does_not_come_back(works
         await here.idle()
 
         assert here.app.prompt.text == ""
+
+
+async def test_a_stop_before_the_turn_has_begun_sends_nothing_and_gives_the_prompt_back(
+    workspace: Path,
+) -> None:
+    backend = FakeBackend(workspace)
+    backend.script.append([emit(refused("never sent"))])
+    async with stage(workspace, backend=backend) as here:
+        here.app.driver.send("go")
+        here.app.driver.stop()
+        await here.idle()
+
+        assert here.app.prompt.text == "go"
+        assert ("notice", "Stopped.") in here.shown
+        assert len(backend.script) == 1
