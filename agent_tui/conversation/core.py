@@ -230,19 +230,23 @@ class Core:
             await self._desk.tell(Notice(turn_id=self._desk.turn_id, level=level, text=text))
 
     async def run_turn(self, text: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
-        return await self._run_turn(Typed(text), images)
+        return await self._run_turn(Typed(text, images=images))
 
-    async def run_prompt(self, text: str) -> TurnResult:
+    async def run_prompt(self, text: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
         """Run a turn; a line that names a command of the person's, or a skill, is run as that."""
         with self._stops.watched() as switch:
             named = await self.own.named(text)
             if switch.pressed:
                 return await self._stops.not_sent(text)
-            return await (self.own.run(*named) if named else self.run_turn(without_escape(text)))
+            if named:
+                return await self.own.run(*named, images=images)
+            return await self.run_turn(without_escape(text), images=images)
 
-    async def _run_turn(self, typed: Typed, images: Sequence[ImageBlock] = ()) -> TurnResult:
+    async def _run_turn(self, typed: Typed) -> TurnResult:
         def run() -> Awaitable[TurnResult]:
-            return self.agent.run(typed.text, images=images, shown=typed.shown, own_words=typed.own_words)
+            return self.agent.run(
+                typed.text, images=typed.images, shown=typed.shown, own_words=typed.own_words
+            )
 
         return await self._begin(run, typed.text if typed.shown is None else typed.shown)
 

@@ -20,6 +20,7 @@ from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, ToolError
 from agent_tui.protocol.events import EventSink, TurnFailed
+from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.permissions import Decision
 from agent_tui.protocol.slash_line import slash_line
@@ -39,6 +40,7 @@ class Typed:
     text: str
     shown: str | None = None
     own_words: str | None = None
+    images: Sequence[ImageBlock] = ()
 
 
 class Inside(Protocol):
@@ -139,11 +141,13 @@ class SessionCommands:
         if self._rounds is not None:
             self._rounds.cancel()
 
-    async def run(self, name: str, args: str) -> TurnResult:
+    async def run(self, name: str, args: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
         with self._stops.watched() as switch:
-            return await self._run(name, args.strip(), switch)
+            return await self._run(name, args.strip(), images, switch)
 
-    async def _run(self, name: str, args: str, switch: StopSwitch) -> TurnResult:
+    async def _run(
+        self, name: str, args: str, images: Sequence[ImageBlock], switch: StopSwitch
+    ) -> TurnResult:
         own = await self._own(name)
         if own is None:
             raise AgentTuiError(f"There is no command /{name} any more; /commands lists those there are.")
@@ -155,7 +159,7 @@ class SessionCommands:
                 text, words = await self._prompt(own, args, switch)
                 async with self._model(own.file):
                     switch.check()
-                    return await self._turn(Typed(text, shown, words))
+                    return await self._turn(Typed(text, shown, words, images))
         except TurnStopped:
             return await self._stops.not_sent(shown)
         except (_Unsent, AgentTuiError, ToolError) as error:

@@ -98,9 +98,7 @@ class HostedCore:
         await self._core.servers.settled()
 
     async def run_turn(self, text: str, *, images: Sequence[ImageBlock]) -> TurnResult:
-        if images:
-            return await self._core.run_turn(text, images=images)
-        return await self._core.run_prompt(text)
+        return await self._core.run_prompt(text, images=images)
 
     def cancel_turn(self) -> None:
         self._core.cancel_turn()

@@ -97,6 +97,22 @@ async def test_attached_files_images_and_links_reach_the_model(
     assert "x = 1\n<\\/context>\n</context>" in text
 
 
+async def test_an_image_goes_with_a_command_of_a_file(place: Place, serve: Callable[[Any], Any]) -> None:
+    command = place.home / ".config/agent-tui/commands/redraw.md"
+    command.parent.mkdir(parents=True)
+    command.write_text("Draw $1 anew.\n")
+    with serve([message("I see.")]) as served:
+        async with editor(place.env(**served.env)) as one:
+            session_id = await one.open(place.project)
+            image = ImageContentBlock(type="image", data=PIXEL, mime_type="image/png")
+            await one.say(session_id, "/redraw petals", image)
+        [request] = served.requests
+
+    blocks = request["messages"][0]["content"]
+    assert {"type": "base64", "media_type": "image/png", "data": PIXEL} in [b.get("source") for b in blocks]
+    assert blocks[-1]["text"].strip() == "Draw petals anew."
+
+
 async def test_what_cannot_be_used_is_refused_with_its_place(place: Place) -> None:
     async with editor(place.env(), *OFFLINE) as one:
         session_id = await one.open(place.project)
