@@ -150,7 +150,7 @@ def copy_code(folder: Path) -> Path:
     """Copy what the driver needs to where every user may read it."""
     shutil.copytree(ROOT / "agent_tui" / "sandbox", folder / "agent_tui/sandbox")
     (folder / "agent_tui/protocol").mkdir()
-    for name in ("__init__.py", "protocol/__init__.py", "protocol/errors.py"):
+    for name in ("__init__.py", "protocol/__init__.py", "protocol/addresses.py", "protocol/errors.py"):
         shutil.copy(ROOT / "agent_tui" / name, folder / "agent_tui" / name)
     shutil.copy(Path(__file__).with_name("driver.py"), folder / "driver.py")
     subprocess.run(["chmod", "-R", "a+rX", str(folder)], check=True)
