@@ -158,10 +158,15 @@ class WebClient:
             response = await self._send(
                 here, method="GET", headers={"accept": "text/html, text/*;q=0.9, */*;q=0.5"}
             )
-            location = response.headers.get("location", "")
-            if not 300 <= response.status < 400 or response.status == 304 or not location:
+            if not 300 <= response.status < 400:
                 return _page(here, response)
-            target = check_url(urljoin(here.text, location.strip()))
+            location = response.headers.get("location", "").strip()
+            if response.status == 304 or not location:
+                raise ToolError(
+                    f"{here.text} answered with status {response.status}, neither a page nor the place of one; "
+                    "try another URL of it."
+                )
+            target = check_url(urljoin(here.text, location))
             if not _is_same_place(here, target):
                 return FetchedPage(
                     url=target.text, status=response.status, content_type="", charset="", body=b""

@@ -331,6 +331,29 @@ async def test_redirects_to_what_is_no_web_address_are_refused(world: ToolWorld,
         assert (await fetch(world, site)).is_error
 
 
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        ("304 Not Modified", {}),
+        ("304 Not Modified", {"Location": "/b"}),
+        ("300 Multiple Choices", {}),
+        ("302 Found", {"Location": " "}),
+    ],
+)
+async def test_a_redirect_that_leads_nowhere_is_told_as_that(
+    world: ToolWorld, status: str, headers: dict[str, str]
+) -> None:
+    answers = {"/": response(status="301 Moved", Location="/a"), "/a": response(status=status, **headers)}
+    async with running(answers) as site:
+        result = await fetch(world, site)
+
+    assert (result.is_error, site.requests) == (True, ["/", "/a"])
+    assert result.output == (
+        f"{site.url('/a')} answered with status {status[:3]}, neither a page nor the place of one; "
+        "try another URL of it."
+    )
+
+
 async def test_a_circle_of_redirects_ends(world: ToolWorld) -> None:
     async with running({"/": response(status="302 Found", Location="/")}) as site:
         result = await fetch(world, site)
