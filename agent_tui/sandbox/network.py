@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,11 +18,20 @@ class HeldNetwork:
     """Holds a network namespace with a loopback of its own; the host and the world are out of reach.
 
     `bwrap` is the path of bubblewrap. `inside` is what holds it: it prints "ready" and ends when its input does, so
-    it cannot outlive this program. `pass_fds` reach it.
+    it cannot outlive this program. `pass_fds` reach it. `nsenter` joins the namespace. Any thread may use it.
     """
 
-    def __init__(self, bwrap: Path, *, inside: Sequence[str] = _WAIT, pass_fds: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        bwrap: Path,
+        *,
+        inside: Sequence[str] = _WAIT,
+        pass_fds: Sequence[int] = (),
+        nsenter: Path = NSENTER,
+    ) -> None:
         self._bwrap = bwrap
+        self._nsenter = nsenter
+        self._starting = threading.Lock()
         self._inside = tuple(inside)
         self._pass_fds = tuple(pass_fds)
         self._holder: subprocess.Popen[bytes] | None = None
@@ -35,14 +45,15 @@ class HeldNetwork:
     def prefix(self) -> list[str]:
         """Give the words that go before a command to run it inside; [] where joining is not possible.
 
-        Starts the holder on first use (about 20 ms). Raises SandboxError when it does not start.
+        Starts the holder on first use (about 20 ms, blocks). Raises SandboxError when it does not start.
         """
-        if not NSENTER.is_file():
+        if not self._nsenter.is_file():
             return []
-        if not self.running:
-            self.close()
-            self._start()
-        return [str(NSENTER), "-t", str(self._pid), "-U", "-n", "--preserve-credentials", "--"]
+        with self._starting:
+            if not self.running:
+                self.close()
+                self._start()
+        return [str(self._nsenter), "-t", str(self._pid), "-U", "-n", "--preserve-credentials", "--"]
 
     def _start(self) -> None:
         reader, writer = os.pipe()

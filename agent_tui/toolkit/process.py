@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,12 @@ from typing import Literal
 
 from agent_tui.sandbox.interface import Launch
 from agent_tui.toolkit.children import PIPE, Child, start_child
+from agent_tui.toolkit.threads import off_loop
 
 SUPERVISOR = Path(__file__).with_name("_supervisor.py")
 DIRECTORY_FD = 9
+_NUMBER_TAKEN = threading.Lock()
+"""Descriptor numbers belong to the whole program: one launch at a time is prepared."""
 READ_BYTES = 65_536
 STREAM_LIMIT_BYTES = 1 << 20
 END_GRACE_S = 2.0
@@ -186,14 +190,16 @@ async def start_command(
 ) -> Command:
     """Start a command in a session of its own, its input empty, its output and errors in one pipe to `sink`.
 
-    `prepare` gets the descriptors the command must keep and gives the launch (see `Sandbox.launch`). With
-    `report_directory` the command has descriptor 9 to report on. Must be called on the main thread's loop.
+    `prepare` gets the descriptors the command must keep and gives the launch (see `Sandbox.launch`); it may block,
+    since it runs in a thread. With `report_directory` the command has descriptor 9 to report on. Must be called on
+    the main thread's loop.
     Raises OSError when no process can be made, and what `prepare` raises.
     """
     directory_r, directory_w = os.pipe() if report_directory else (-1, -1)
     launch = None
     try:
-        launch = _prepared(prepare, (DIRECTORY_FD,) if report_directory else ())
+        keep = (DIRECTORY_FD,) if report_directory else ()
+        launch = await off_loop(lambda: _prepared(prepare, keep), drop=_close_descriptors)
         others = tuple(fd for fd in launch.pass_fds if fd != DIRECTORY_FD or not report_directory)
         supervisor = await start_child(
             (sys.executable, "-I", "-S", str(SUPERVISOR)),
@@ -212,8 +218,8 @@ async def start_command(
     finally:
         if directory_w >= 0:
             os.close(directory_w)
-        for fd in launch.close_after if launch else ():
-            os.close(fd)
+        if launch is not None:
+            _close_descriptors(launch)
     if directory_r >= 0:
         os.set_blocking(directory_r, False)
     return Command(supervisor, sink, directory_r)
@@ -230,14 +236,20 @@ async def start_program(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str
 
 def _prepared(prepare: Callable[[tuple[int, ...]], Launch], keep: tuple[int, ...]) -> Launch:
     """Prepare the launch while number 9 is taken here, so that no descriptor of the sandbox gets it."""
-    taken = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-    if taken < DIRECTORY_FD:
-        low, taken = taken, fcntl.fcntl(taken, fcntl.F_DUPFD_CLOEXEC, DIRECTORY_FD)
-        os.close(low)
-    try:
-        return prepare(keep)
-    finally:
-        os.close(taken)
+    with _NUMBER_TAKEN:
+        taken = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        if taken < DIRECTORY_FD:
+            low, taken = taken, fcntl.fcntl(taken, fcntl.F_DUPFD_CLOEXEC, DIRECTORY_FD)
+            os.close(low)
+        try:
+            return prepare(keep)
+        finally:
+            os.close(taken)
+
+
+def _close_descriptors(launch: Launch) -> None:
+    for fd in launch.close_after:
+        os.close(fd)
 
 
 def _order(launch: Launch, directory_fd: int, others: Sequence[int]) -> bytes:

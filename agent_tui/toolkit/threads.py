@@ -9,11 +9,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def off_loop(work: Callable[[], T]) -> T:
+async def off_loop(work: Callable[[], T], *, drop: Callable[[T], object] | None = None) -> T:
     """Run `work` in a new daemon thread; give what it returns or raise what it raised.
 
-    Cancelling drops the late result. Neither the loop's pool nor the end of the program waits for the thread: a
-    file system that hangs costs one preview, not the way out.
+    Cancelling gives the late result to `drop`, which runs on the loop and frees what it holds. Neither the loop's
+    pool nor the end of the program waits for the thread: a file system that hangs costs one preview, not the way out.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
@@ -21,6 +21,8 @@ async def off_loop(work: Callable[[], T]) -> T:
     def succeed(value: T) -> None:
         if not answer.done():
             answer.set_result(value)
+        elif drop is not None:
+            drop(value)
 
     def fail(error: Exception) -> None:
         if not answer.done():
@@ -36,4 +38,9 @@ async def off_loop(work: Callable[[], T]) -> T:
                 loop.call_soon_threadsafe(succeed, value)
 
     threading.Thread(target=body, daemon=True).start()
-    return await answer
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        if drop is not None and not answer.cancelled() and answer.done() and answer.exception() is None:
+            drop(answer.result())  # it came in the same turn of the loop as the cancelling
+        raise

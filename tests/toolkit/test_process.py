@@ -2,6 +2,7 @@ import asyncio
 import os
 import resource
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -259,3 +260,33 @@ async def test_an_existing_file_or_link_is_never_written_to(tmp_path: Path) -> N
 
     assert victim.read_text() == "precious"
     assert "could not be kept" in log.file_note
+
+
+async def test_a_sandbox_that_takes_long_does_not_hold_the_loop_and_a_cancelled_start_leaves_no_descriptor(
+    tmp_path: Path,
+) -> None:
+    began, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+    file = tmp_path / "filter"
+    file.touch()
+
+    def prepare(keep: tuple[int, ...]) -> Launch:
+        held = os.open(file, os.O_RDONLY)
+        loop.call_soon_threadsafe(began.set)
+        go_on.wait(PATIENCE_S)
+        return Launch(("/bin/true",), ENV, tmp_path, pass_fds=(*keep, held), close_after=(held,))
+
+    starting = asyncio.create_task(start_command(prepare, ignore, report_directory=True))
+    await began.wait()
+    is_still_held = not go_on.is_set() and is_open(file)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    go_on.set()
+
+    assert is_still_held
+    await until(lambda: not is_open(file))
+
+
+def is_open(file: Path) -> bool:
+    return any(entry.resolve() == file for entry in Path("/proc/self/fd").iterdir())
