@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agent_tui.permissions.paths import is_inside, is_secret, protected_by
 from agent_tui.permissions.shell.model import Touch
 from agent_tui.permissions.shell.network import Network
+from agent_tui.permissions.shell.pathwords import in_cluster, in_lists, in_urls, is_label, leads_somewhere
 from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.words import NotStatic, Word
 from agent_tui.permissions.shell.world import Place, World
@@ -93,18 +94,27 @@ class Effects:
             yield self.write(self.world.place(".", self.cwd), f"{program} works in {self.cwd}", folder=True)
         operands = [at for at, word in enumerate(words) if not word.text.startswith("-")]
         for at, word in enumerate(words):
-            for text, option in self._candidates(words, at):
+            for text, option in self._candidates(program, words, at):
                 is_target = option != "" or operands[-1:] == [at]
                 for place in self._places(word, text, itself=program in _TOUCHES_LINKS):
                     if self._is_path(place, text) or self._is_taken_away(program, place, is_target):
                         yield self._touch(program, place, option, at, operands, words)
 
-    def _candidates(self, words: Sequence[Word], at: int) -> Iterator[tuple[str, str]]:
+    def _candidates(self, program: str, words: Sequence[Word], at: int) -> Iterator[tuple[str, str]]:
         """Give (text that may be a path, option it belongs to) for one word."""
         text = words[at].text
         before = words[at - 1].text if at else ""
-        if "://" in text or text.startswith("//"):
+        yield from ((path, before) for path in in_urls(text))
+        if "://" in text or is_label(program, text):
             return
+        if not _RUNS_CODE.fullmatch(program) and program not in words_of(
+            "programs.txt", "one letter options"
+        ):
+            glued = in_cluster(text)
+            if glued and leads_somewhere(glued[1]):
+                yield glued[1], glued[0]
+            option = text.partition("=")[0] if text.startswith("-") else before
+            yield from ((path, option) for path in in_lists(text.partition("=")[2] or text))
         if "@" in text:
             yield text.rpartition("@")[2], ""
         if text.startswith("--"):

@@ -31,7 +31,10 @@ def secret_below(root: str, limits: tuple[str, ...] | None = None) -> str:
 def tracked(root: str, most: int) -> tuple[str, ...] | None:
     """Give the paths that git tracks; None when there are more than `most` or the index cannot be read."""
     try:
-        data = (Path(_git_folder(root)) / "index").read_bytes()
+        with (Path(_git_folder(root)) / "index").open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            return None
         names = tuple(islice(_names(data), most + 1))
     except (OSError, ValueError, IndexError):
         return None

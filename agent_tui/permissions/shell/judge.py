@@ -17,6 +17,7 @@ from agent_tui.permissions.shell.harmless import Harmless
 from agent_tui.permissions.shell.model import Part, Touch
 from agent_tui.permissions.shell.network import network_use
 from agent_tui.permissions.shell.options import Operand
+from agent_tui.permissions.shell.pathwords import in_braces, in_cluster, in_lists, in_urls
 from agent_tui.permissions.shell.readers import readers
 from agent_tui.permissions.shell.script import Simple
 from agent_tui.permissions.shell.special import Reading
@@ -265,20 +266,28 @@ class Judge:
     def _mentions(self, simple: Simple, cwd: str) -> Iterator[tuple[str, ...]]:
         """Give every path that a command names, for deny and ask rules."""
         targets = [redirect.target for redirect in simple.redirects if redirect.target]
-        for word in (*simple.words[1:], *targets):
+        for word in (*simple.words[1:], *targets, *(value for _, value in simple.assigns)):
             texts = [word.text, word.text.partition("=")[2]]
             if word.text.startswith("-") and len(word.text) > 2:
-                texts = [word.text.partition("=")[2], word.text[2:]]
+                texts = [word.text, word.text.partition("=")[2], word.text[2:]]
             with contextlib.suppress(NotStatic):
                 texts.extend(found.text for found in self._world.expand(word, cwd))
-            for text in dict.fromkeys(part for named in texts for part in _paths_in(named)):
+            for text in dict.fromkeys(
+                part for named in texts for each in in_braces(named) for part in _paths_in(each)
+            ):
                 if text and len(text) < 4096 and "\0" not in text:
-                    yield self._world.place(text, cwd).spellings
+                    yield self._world.place(
+                        text.replace("~", self._world.home, 1) if text.startswith("~/") else text, cwd
+                    ).spellings
 
 
 def _paths_in(text: str) -> Iterator[str]:
     """Give what may be a path in a word: itself, without the `@` of `@file`, the sides of `HEAD:file`."""
     yield text
+    yield from in_urls(text)
+    yield from in_lists(text)
+    if glued := in_cluster(text):
+        yield glued[1]
     if text.startswith("@"):
         yield text[1:]
     if ":" in text and "://" not in text:

@@ -1,7 +1,7 @@
 """Says which commands use the network, and which host they name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -132,10 +132,9 @@ def _value_after(arguments: list[str], *names: str) -> list[str]:
 
 def _web_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
     hosts = hosts_in(arguments)
+    if program in ("curl", "wget", "wget2"):
+        return tuple(dict.fromkeys((*hosts, *_named_hosts(program, arguments)))) or (ANY,)
     if not hosts and program in (
-        "curl",
-        "wget",
-        "wget2",
         "http",
         "https",
         "xh",
@@ -153,6 +152,40 @@ def _web_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
         ]
         hosts = tuple(dict.fromkeys(host_in(f"//{a}") for a in bare))
     return hosts or _registry(program)
+
+
+def _named_hosts(program: str, arguments: list[str]) -> Iterator[str]:
+    """Give the hosts that curl and wget are given without `https://`; ANY for those in a file or a rewrite."""
+    valued = _table()[f"values {program.removesuffix('2')}"]
+    before = ""
+    for argument in arguments:
+        option, before = before, ""
+        name, equals, value = argument.partition("=")
+        if argument.startswith("-") and argument != "-":
+            if name in _table()["hosts in a file"] or _letter(program, argument, valued) == _LIST[program]:
+                yield ANY
+            if argument.startswith("--"):
+                before = "" if equals else argument
+                argument = value if name in _table()["host options"] else ""
+            else:
+                letter = _letter(program, argument, valued)
+                before = f"-{letter}" if argument.endswith(letter) else ""
+                argument = ""
+        elif option.lstrip("-") in valued:
+            continue
+        if argument and not URL.search(argument):
+            host = host_in(f"//{argument}").lower()
+            yield host if _HOSTLIKE.fullmatch(host) else ANY
+
+
+_LIST = {"curl": "K", "wget": "i", "wget2": "i"}
+
+
+def _letter(program: str, argument: str, valued: frozenset[str]) -> str:
+    """Give the first letter of a cluster that takes a value, "" when none does."""
+    if argument.startswith("--"):
+        return ""
+    return next((char for char in argument[1:] if char in valued or char == _LIST[program]), "")
 
 
 def _operands(arguments: list[str]) -> list[str]:
