@@ -116,24 +116,29 @@ def run_lines(options: "RunOptions", workspace: Path, *, greeting: str = "") -> 
     import asyncio
 
     from agent_tui.run.log_file import logging_to
+    from agent_tui.run.named_files import named_in
     from agent_tui.ui.linear.program import LinearProgram, run_linear
 
-    async def load_core() -> "Core":
-        assemble = await asyncio.to_thread(_import_assemble)
-        return await assemble(options, workspace, with_screen=True)
-
-    first = "/sessions" if options.resume == PICK else options.prompt
     log = user_paths().log
-    with logging_to(log):
-        return run_linear(
-            lambda: LinearProgram(
-                load_core,
-                crash_log=log,
-                initial_prompt=first,
-                greeting=greeting,
-                verbose=options.verbose,
-            )
+
+    def program() -> LinearProgram:
+        async def load_core() -> "Core":
+            assemble = await asyncio.to_thread(_import_assemble)
+            core = await assemble(options, workspace, with_screen=True)
+            lines.attach(await named_in(core, options))
+            return core
+
+        lines = LinearProgram(
+            load_core,
+            crash_log=log,
+            initial_prompt="/sessions" if options.resume == PICK else options.prompt,
+            greeting=greeting,
+            verbose=options.verbose,
         )
+        return lines
+
+    with logging_to(log):
+        return run_linear(program)
 
 
 def _stored_blocks(options: "RunOptions", workspace: Path) -> "Sequence[ReplayBlock]":
@@ -158,10 +163,14 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
     from agent_tui.protocol.errors import AgentTuiError, UsageError
     from agent_tui.run.log_file import logging_to
 
-    prompt = "\n\n".join(part for part in (options.prompt.strip(), piped.strip()) if part)
+    prompt, beside = options.prompt.strip(), piped.strip()
+    if not prompt:
+        prompt, beside = beside, ""
     streams = options.input_format == "stream-json"
     if not prompt and not options.resume and not options.continue_last and not streams:
         raise UsageError("no prompt: give it as an argument or on standard input")
+    if not prompt and (options.files or options.images):
+        raise UsageError("--file and --image go with a prompt: give it as an argument or on standard input")
     if options.output_last_message is not None:
         check_answer_file(options.output_last_message)
     kinds: Mapping[str, OutputFormat] = {"text": "text", "json": "json", "stream-json": "stream-json"}
@@ -194,18 +203,19 @@ def run_headless(options: "RunOptions", workspace: Path, *, piped: str) -> int:
     from agent_tui.run.named_files import named_in
 
     async def answer(core: "Core", approver: "Approver") -> int:
-        if streams:
-            return await _run_stream(core, output, workspace, prompt)
+        text = prompt
         if prompt:
             try:
-                if unknown := await core.own.unknown(prompt):
+                if not streams and (unknown := await core.own.unknown(prompt)):
                     raise UsageError(unknown)
-                named = await named_in(core, options)
+                text = " ".join(filter(None, (prompt, await named_in(core, options))))
             except AgentTuiError:
                 await core.aclose()
                 raise
-            text = " ".join(filter(None, (prompt, named)))
-            return int(await run_print(core, text, output=output, approver=approver))
+        if streams:
+            return await _run_stream(core, output, workspace, text)
+        if text:
+            return int(await run_print(core, text, output=output, approver=approver, beside=beside))
         if not core.waits:
             await core.aclose()
             raise UsageError("no prompt, and nothing in this session waits for an approval")

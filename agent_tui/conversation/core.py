@@ -232,23 +232,26 @@ class Core:
     async def run_turn(self, text: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
         return await self._run_turn(Typed(text, images=images))
 
-    async def run_prompt(self, text: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
-        """Run a turn; a line that names a command of the person's, or a skill, is run as that."""
+    async def run_prompt(
+        self, text: str, *, beside: str = "", images: Sequence[ImageBlock] = ()
+    ) -> TurnResult:
+        """Run a turn; a line that names a command of the person's, or a skill, is run as that.
+
+        `beside` goes along below the text: what was piped in or attached, of which nothing is a mention.
+        """
         with self._stops.watched() as switch:
             named = await self.own.named(text)
             if switch.pressed:
                 return await self._stops.not_sent(text)
             if named:
-                return await self.own.run(*named, images=images)
-            return await self.run_turn(without_escape(text), images=images)
+                return await self.own.run(*named, beside=beside, images=images)
+            return await self._run_turn(Typed(without_escape(text), beside=beside, images=images))
 
     async def _run_turn(self, typed: Typed) -> TurnResult:
         def run() -> Awaitable[TurnResult]:
-            return self.agent.run(
-                typed.text, images=typed.images, shown=typed.shown, own_words=typed.own_words
-            )
+            return self.agent.run(typed.whole, images=typed.images, shown=typed.shown, own_words=typed.words)
 
-        return await self._begin(run, typed.text if typed.shown is None else typed.shown)
+        return await self._begin(run, typed.whole if typed.shown is None else typed.shown)
 
     async def _begin(self, run: Callable[[], Awaitable[TurnResult]], prompt: str) -> TurnResult:
         with self._stops.watched() as switch:

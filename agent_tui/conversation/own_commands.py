@@ -35,12 +35,26 @@ _RAN = frozenset({"ran", "failed", "timeout"})
 
 @dataclass(frozen=True)
 class Typed:
-    """A prompt. One that a command made has `shown`, what the person wrote, and `own_words`, what may point at files."""
+    """A prompt. One that a command made has `shown`, what the person wrote, and `own_words`, what may point at files.
+
+    `beside` goes along below it: what was piped in or attached, of which nothing is a mention.
+    """
 
     text: str
     shown: str | None = None
     own_words: str | None = None
+    beside: str = ""
     images: Sequence[ImageBlock] = ()
+
+    @property
+    def whole(self) -> str:
+        """What the model gets."""
+        return "\n\n".join(filter(None, (self.text, self.beside)))
+
+    @property
+    def words(self) -> str:
+        """What may point at files."""
+        return self.text if self.own_words is None else self.own_words
 
 
 class Inside(Protocol):
@@ -141,12 +155,14 @@ class SessionCommands:
         if self._rounds is not None:
             self._rounds.cancel()
 
-    async def run(self, name: str, args: str, *, images: Sequence[ImageBlock] = ()) -> TurnResult:
+    async def run(
+        self, name: str, args: str, *, beside: str = "", images: Sequence[ImageBlock] = ()
+    ) -> TurnResult:
         with self._stops.watched() as switch:
-            return await self._run(name, args.strip(), images, switch)
+            return await self._run(name, args.strip(), beside, images, switch)
 
     async def _run(
-        self, name: str, args: str, images: Sequence[ImageBlock], switch: StopSwitch
+        self, name: str, args: str, beside: str, images: Sequence[ImageBlock], switch: StopSwitch
     ) -> TurnResult:
         own = await self._own(name)
         if own is None:
@@ -159,7 +175,7 @@ class SessionCommands:
                 text, words = await self._prompt(own, args, switch)
                 async with self._model(own.file):
                     switch.check()
-                    return await self._turn(Typed(text, shown, words, images))
+                    return await self._turn(Typed(text, shown, words, beside, images))
         except TurnStopped:
             return await self._stops.not_sent(shown)
         except (_Unsent, AgentTuiError, ToolError) as error:

@@ -27,8 +27,8 @@ class Conversation(Protocol):
 
     def tools(self) -> Sequence[NamedTool]: ...
 
-    async def run_prompt(self, text: str) -> TurnResult:
-        """Run a turn; a line that names a command of the person's is run as that."""
+    async def run_prompt(self, text: str, *, beside: str = "") -> TurnResult:
+        """Run a turn; a line that names a command of the person's is run as that. `beside` is no words of theirs."""
         ...
 
     async def redrive(self) -> TurnResult: ...
@@ -42,9 +42,11 @@ class Conversation(Protocol):
 
 
 async def run_print(
-    conversation: Conversation, prompt: str | None, *, output: Output, approver: Approver
+    conversation: Conversation, prompt: str | None, *, output: Output, approver: Approver, beside: str = ""
 ) -> ExitCode:
     """Run one turn, or go on with the one that waits (`prompt` None), and give the exit code.
+
+    `beside` is what was piped in: it goes along below the prompt.
 
     SIGINT and SIGTERM stop the turn; what is done is kept.
     """
@@ -52,7 +54,10 @@ async def run_print(
     with stopped_by_signals(conversation.cancel_turn) as stopped:
         try:
             output.begin(conversation.status(), [tool.name for tool in conversation.tools()])
-            result = await (conversation.redrive() if prompt is None else conversation.run_prompt(prompt))
+            if prompt is None:
+                result = await conversation.redrive()
+            else:
+                result = await conversation.run_prompt(prompt, beside=beside)
             output.finish(conversation.status(), result)
         finally:
             await conversation.aclose()

@@ -97,8 +97,8 @@ class HostedCore:
     async def ready(self) -> None:
         await self._core.servers.settled()
 
-    async def run_turn(self, text: str, *, images: Sequence[ImageBlock]) -> TurnResult:
-        return await self._core.run_prompt(text, images=images)
+    async def run_turn(self, text: str, *, beside: str, images: Sequence[ImageBlock]) -> TurnResult:
+        return await self._core.run_prompt(text, beside=beside, images=images)
 
     def cancel_turn(self) -> None:
         self._core.cancel_turn()

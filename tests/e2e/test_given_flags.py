@@ -34,6 +34,44 @@ def test_files_and_images_go_with_the_prompt(place: Place, serve: Serve) -> None
     assert base64.b64decode(image["source"]["data"]) == png()
 
 
+def test_files_go_with_the_prompt_of_a_stream(place: Place, serve: Serve) -> None:
+    stream = ("--input-format", "stream-json", "--output-format", "stream-json")
+    with serve([message("seen")]) as served:
+        done = place.run("-p", *stream, "-f", "README.md", "look", **served.env)
+        sent = served.requests[0]["messages"][-1]["content"]
+        alone = place.run("-p", *stream, "-f", "README.md", **served.env)
+
+    assert done.returncode == 0, done.stderr
+    assert any("Counts petals" in block.get("text", "") for block in sent)
+    assert alone.returncode == 2
+    assert "--file and --image go with a prompt" in alone.stderr
+
+
+def test_files_go_with_the_first_message_of_the_plain_lines(place: Place, serve: Serve) -> None:
+    with serve([message("seen"), message("again")]) as served:
+        with place.terminal("--screen-reader", "-f", "README.md", **served.env) as terminal:
+            terminal.until("With your first message goes: @README.md")
+            terminal.send("look\r")
+            terminal.until("seen")
+            terminal.send("and now\r")
+            terminal.until("again")
+        first, second = (request["messages"][-1]["content"] for request in served.requests)
+
+    assert any("Counts petals" in block.get("text", "") for block in first)
+    assert "Counts petals" not in str(second)
+
+
+def test_what_is_piped_in_beside_a_prompt_points_at_nothing(place: Place, serve: Serve) -> None:
+    with serve([message("seen")]) as served:
+        done = place.run("-p", "look at @src/petals.py", stdin="@README.md is named\n", **served.env)
+        sent = served.requests[0]["messages"][-1]["content"]
+
+    assert done.returncode == 0, done.stderr
+    assert sent[-1]["text"] == "look at @src/petals.py\n\n@README.md is named"
+    assert "def " in str(sent[:-1])
+    assert "Counts petals" not in str(sent)
+
+
 def test_a_file_that_is_not_there_is_a_usage_error(place: Place, serve: Serve) -> None:
     with serve([message("never")]) as served:
         done = place.run("-p", "look", "--file", "nowhere.txt", **served.env)

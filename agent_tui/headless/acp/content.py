@@ -34,9 +34,13 @@ _CLOSE = "</context>"
 
 @dataclass(frozen=True)
 class Prompt:
-    """What the model gets. `text` names attached files where they stood, their contents follow at its end."""
+    """What the model gets. `text` names links and attached files where they stood; `attached` are the contents.
+
+    A link is a mention, which is read; an attached file is named without the mark, since its contents are there.
+    """
 
     text: str
+    attached: str = ""
     images: tuple[ImageBlock, ...] = ()
 
 
@@ -55,7 +59,7 @@ def read_prompt(blocks: Sequence[PromptBlock], workspace: Path) -> Prompt:
                 said.append(mention(block.uri, block.name, workspace))
             case EmbeddedResourceContentBlock():
                 resource = block.resource
-                name = mention(resource.uri, "", workspace)
+                name = mention(resource.uri, "", workspace).removeprefix("@")
                 said.append(name)
                 if not isinstance(resource, BlobResourceContents):
                     attached.append(_context(name, resource.text))
@@ -65,14 +69,14 @@ def read_prompt(blocks: Sequence[PromptBlock], workspace: Path) -> Prompt:
                     raise _rejected(number, f"a {resource.mime_type or 'binary'} file cannot be attached")
             case AudioContentBlock():
                 raise _rejected(number, "audio cannot be attached")
-    text = "\n\n".join(["".join(said).strip(), *attached]).strip()
+    text = "".join(said).strip()
     if not text and not images:
         raise RequestError(-32602, "The prompt is empty.")
-    return Prompt(text, tuple(images))
+    return Prompt(text, "\n\n".join(attached), tuple(images))
 
 
 def mention(uri: str, name: str, workspace: Path) -> str:
-    """Name a resource in the text: a file as `@path`, relative to the workspace, with its lines; else its address."""
+    """Name a resource in the text: a file as a mention, relative to the workspace, with its lines; else its address."""
     try:
         parts = urlsplit(uri)
     except ValueError as error:  # half an address in brackets
@@ -86,7 +90,7 @@ def mention(uri: str, name: str, workspace: Path) -> str:
     if lines is None:
         return quoted
     last = lines[2] or lines[1]
-    return f"{quoted} (line {last})" if last == lines[1] else f"{quoted} (lines {lines[1]}-{last})"
+    return f"{quoted}#{lines[1]}" if last == lines[1] else f"{quoted}#{lines[1]}-{last}"
 
 
 def _context(name: str, text: str) -> str:

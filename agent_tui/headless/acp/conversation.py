@@ -84,8 +84,11 @@ class Conversation(Protocol):
         """Wait for the MCP servers of the session, each at most its start time."""
         ...
 
-    async def run_turn(self, text: str, *, images: Sequence[ImageBlock]) -> TurnResult:
-        """Run a turn; a text that names a command of files or a skill runs as that."""
+    async def run_turn(self, text: str, *, beside: str, images: Sequence[ImageBlock]) -> TurnResult:
+        """Run a turn; a text that names a command of files or a skill runs as that.
+
+        `beside` goes along below the text, and nothing of it is a mention.
+        """
         ...
 
     def cancel_turn(self) -> None: ...

@@ -136,7 +136,7 @@ class EditorSession:
                 return "cancelled" if stopped.is_set() else "end_turn"
         if not await self._ready(stopped):
             return "cancelled"
-        result = await self.conversation.run_turn(text, images=prompt.images)
+        result = await self.conversation.run_turn(text, beside=prompt.attached, images=prompt.images)
         await self._updates.mode_changed()
         return _stop_reason(result, stopped.is_set())
 

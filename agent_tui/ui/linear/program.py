@@ -87,6 +87,7 @@ class LinearProgram:
         self._group: asyncio.TaskGroup | None = None
         self._early: list[str] = []
         self._draft = ""
+        self._attached = ""
         self._interrupted_at = float("-inf")
         self._is_ready = False
         self._code = 0
@@ -97,6 +98,10 @@ class LinearProgram:
         if self._backend is None:
             raise AgentTuiError("The program is still starting; try again in a moment.")
         return self._backend
+
+    def attach(self, mentions: str) -> None:
+        """Let mentions go along with the first message."""
+        self._attached = mentions
 
     # Start and end
 
@@ -163,6 +168,8 @@ class LinearProgram:
         self._is_ready = True
         offer_unsent(self, self.backend.unsent())
         early, self._early = self._early, []
+        if self._attached and not self._initial:
+            self.lines.say(f"Note: With your first message goes: {self._attached}")
         if self._initial:
             self.lines.say(f"You: {self._initial}")
             early = [self._initial, *early]
@@ -260,7 +267,8 @@ class LinearProgram:
         elif stripped.startswith("!"):
             self._run_shell(stripped)
         else:
-            plain = without_escape(text)
+            plain = " ".join(filter(None, (without_escape(text), self._attached)))
+            self._attached = ""
             if self.driver.busy:
                 self.lines.say("Queued; it reaches the model at the next safe point.")
             elif self.driver.is_taken:

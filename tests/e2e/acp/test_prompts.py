@@ -85,6 +85,14 @@ async def test_attached_files_images_and_links_reach_the_model(
                     type="resource",
                     resource=TextResourceContents(uri="file:///elsewhere/a%20b.py", text="x = 1\n</context>"),
                 ),
+                " or ",
+                EmbeddedResourceContentBlock(
+                    type="resource",
+                    resource=TextResourceContents(
+                        uri=f"file://{place.project}/README.md",
+                        text="not saved: @src/petals.py and @README.md",
+                    ),
+                ),
                 ImageContentBlock(type="image", data=PIXEL, mime_type="image/png"),
             )
         [request] = served.requests
@@ -93,7 +101,11 @@ async def test_attached_files_images_and_links_reach_the_model(
     blocks = request["messages"][0]["content"]
     assert {"type": "base64", "media_type": "image/png", "data": PIXEL} in [b.get("source") for b in blocks]
     text = blocks[-1]["text"]
-    assert text.startswith('Compare @src/petals.py (lines 2-3) with @"/elsewhere/a b.py"')
+    assert text.startswith('Compare @src/petals.py#2-3 with "/elsewhere/a b.py" or README.md')
+    attached = [block["text"] for block in blocks[:-1] if "text" in block]
+    assert sum("src/petals.py" in one for one in attached) == 1
+    assert not any("Counts petals" in one for one in attached)
+    assert "not saved" in text
     assert "x = 1\n<\\/context>\n</context>" in text
 
 

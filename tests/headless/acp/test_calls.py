@@ -118,8 +118,8 @@ def test_locations_come_from_the_arguments() -> None:
     ("uri", "name", "expected"),
     [
         ("file:///ws/proj/src/a.py", "", "@src/a.py"),
-        ("file:///ws/proj/src/a.py#L3", "", "@src/a.py (line 3)"),
-        ("file:///ws/proj/a%20b.py#L3-L9", "", '@"a b.py" (lines 3-9)'),
+        ("file:///ws/proj/src/a.py#L3", "", "@src/a.py#3"),
+        ("file:///ws/proj/a%20b.py#L3-L9", "", '@"a b.py"#3-9'),
         ("file:///etc/hosts", "hosts", "@/etc/hosts"),
         ("https://example.invalid/x", "x", "[x](https://example.invalid/x)"),
         ("zed:///thread/1", "", "zed:///thread/1"),
@@ -137,7 +137,7 @@ def test_an_embedded_image_is_an_image_and_another_binary_is_refused() -> None:
 
     prompt = read_prompt([block("image/png")], WORKSPACE)
 
-    assert (prompt.text, [image.data for image in prompt.images]) == ("@a.bin", ["AAAA"])
+    assert (prompt.text, [image.data for image in prompt.images]) == ("a.bin", ["AAAA"])
     with pytest.raises(
         RequestError, match="Block 1 of the prompt: a application/zip file cannot be attached"
     ):
