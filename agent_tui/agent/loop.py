@@ -15,7 +15,7 @@ from agent_tui.agent.guardrails import Guardrail, GuardrailChain
 from agent_tui.agent.history import Messages
 from agent_tui.agent.limits import Limits, Spending
 from agent_tui.agent.notes import ENVIRONMENT_OPEN, note
-from agent_tui.agent.queue import MessageQueue
+from agent_tui.agent.queue import MessageQueue, as_typed
 from agent_tui.agent.requests import Requests
 from agent_tui.agent.respond import respond_spec
 from agent_tui.agent.steps import RoundRunner, Steps
@@ -270,7 +270,8 @@ class Agent:
             await self._accept(turn, prompt, images, own_words=own_words)
             return None
 
-        return await self._play(begin, prompt=_sendable(prompt if shown is None else shown))
+        words = _sendable(prompt if shown is None else shown)
+        return await self._play(begin, prompt=words, typed=as_typed(words) if shown is None else words)
 
     async def redrive(self) -> TurnResult:
         """Go on with a turn that waits for approvals: its open calls are asked for again.
@@ -362,10 +363,10 @@ class Agent:
         return self._turn
 
     async def _play(
-        self, begin: Callable[[Turn], Awaitable[TurnStop | None]], *, prompt: str = ""
+        self, begin: Callable[[Turn], Awaitable[TurnStop | None]], *, prompt: str = "", typed: str = ""
     ) -> TurnResult:
         turn = self._open()
-        turn.prompt = prompt
+        turn.prompt, turn.typed = prompt, "" if self._teller.origin else typed
         self.last_error = None
         try:
             try:
@@ -392,8 +393,7 @@ class Agent:
         said = await turn.switch.run(partial(self._hooks.prompt, text))
         if said.block:
             raise AgentTuiError(f"The prompt was not sent, blocked by a hook: {said.block}")
-        uses = self._teller.conversation.open_uses()
-        if uses:
+        if uses := self._teller.conversation.open_uses():
             await self._steps.give_up(turn, uses)
         content: list[UserBlock] = []
         if not self.history:
@@ -446,7 +446,11 @@ class Agent:
             )
         await self._teller.sink(
             TurnCancelled(
-                turn_id=turn.turn_id, origin=self._teller.origin, usage=turn.usage, prompt_returned=returned
+                turn_id=turn.turn_id,
+                origin=self._teller.origin,
+                usage=turn.usage,
+                prompt_returned=returned,
+                returned=turn.typed if returned else "",
             )
         )
         return turn.result("cancelled", prompt_returned=returned or unsent)
@@ -463,6 +467,7 @@ class Agent:
                 error=str(error),
                 usage=turn.usage,
                 prompt_returned=returned,
+                returned=turn.typed if returned else "",
             )
         )
         try:
@@ -475,9 +480,9 @@ class Agent:
 
     async def _return_unsent(self, turn: Turn) -> bool:
         """Give the person's prompt back when it was not written down; tell whether it was so."""
-        unsent = bool(turn.prompt) and turn.prompt_at is None and not self._teller.origin
+        unsent = bool(turn.typed) and turn.prompt_at is None
         if unsent:
-            await self._teller.notice(turn, "Your message was not sent.", returned=turn.prompt)
+            await self._teller.notice(turn, "Your message was not sent.", returned=turn.typed)
         return unsent
 
     def _forget_prompt(self, turn: Turn) -> bool:

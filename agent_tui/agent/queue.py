@@ -52,13 +52,13 @@ class MessageQueue:
         """Take all messages for the running turn."""
         taken = tuple(item.text for item in self._items if not item.after_turn)
         self._items = [item for item in self._items if item.after_turn]
-        self._taken += map(_as_typed, taken)
+        self._taken += map(as_typed, taken)
         return taken
 
     def put_back(self, texts: Sequence[str]) -> None:
         """Let messages of `take_steering` wait again, before all others."""
         for text in texts:
-            self._taken.remove(_as_typed(text))
+            self._taken.remove(as_typed(text))
         self._items[:0] = [QueuedMessage(text) for text in texts]
         self._changed()
 
@@ -67,7 +67,7 @@ class MessageQueue:
         if not self._items:
             return None
         text = self._items.pop(0).text
-        self._taken.append(_as_typed(text))
+        self._taken.append(as_typed(text))
         return text
 
     def recorded(self) -> None:
@@ -94,10 +94,10 @@ class MessageQueue:
 
     def _changed(self) -> None:
         if self._keep is not None:
-            waiting = [_as_typed(item.text) for item in self._items]
+            waiting = [as_typed(item.text) for item in self._items]
             self._keep([*self._found, *self._taken, *waiting, *self._beside])
 
 
-def _as_typed(text: str) -> str:
+def as_typed(text: str) -> str:
     """Give a message as a person types it: a first slash is doubled, or it would be a command."""
     return f"/{text}" if text.startswith("/") else text

@@ -19,7 +19,7 @@ from agent_tui.agent.answers import (
 )
 from agent_tui.agent.attaching import Attach, nothing_attached
 from agent_tui.agent.conversation import uses_of
-from agent_tui.agent.queue import MessageQueue
+from agent_tui.agent.queue import MessageQueue, as_typed
 from agent_tui.agent.respond import ACCEPTED, MAX_RETRIES, MISSING, NOT_REACHED, RESPOND, check
 from agent_tui.agent.stop import TurnStopped
 from agent_tui.agent.teller import Teller
@@ -186,7 +186,7 @@ class Steps:
         except Exception as error:  # hooks and what reads files are foreign code: neither costs the turn
             _LOG.warning("a message to a running turn could not be sent", exc_info=True)
             why = f"Your message was not sent: {error}"
-        await self.teller.notice(turn, why, returned=text)
+        await self.teller.notice(turn, why, returned=as_typed(text))
         return None
 
     async def round(self, turn: Turn, uses: Sequence[ToolUseBlock]) -> TurnStop | None:

@@ -15,17 +15,19 @@ from agent_tui.protocol.tools import ToolCallOutcome, TurnResult, TurnStop
 class Turn:
     """What a turn has come to so far.
 
-    `prompt` is what the person typed, "" for a turn that goes on without; `prompt_at` is its place in the
-    conversation once it stands there, `returned` says that it was taken out again. `began` says that the model had begun to answer. `shown` is the text of a
-    reply whose stream was cut, `cuts` how often that happened in a row. `room_tokens` is the raised limit of a
-    reply after one ran out of room, `room_tries` how often in a row. `go_ons` counts how often hooks kept it
-    going. `plain` sends no attachments. `refused_tools` are left out of its requests because the server would
-    not take them.
+    `prompt` is what is shown of the prompt, "" for a turn that goes on without; `typed` is what the person
+    wrote for it, "" in a turn of a sub-agent. `prompt_at` is its place in the conversation once it stands
+    there, `returned` says that it was taken out again. `began` says that the model had begun to answer. `shown`
+    is the text of a reply whose stream was cut, `cuts` how often that happened in a row. `room_tokens` is the
+    raised limit of a reply after one ran out of room, `room_tries` how often in a row. `go_ons` counts how
+    often hooks kept it going. `plain` sends no attachments. `refused_tools` are left out of its requests
+    because the server would not take them.
     """
 
     turn_id: str
     guard: LoopGuard
     prompt: str = ""
+    typed: str = ""
     prompt_at: int | None = None
     returned: bool = False
     switch: StopSwitch = field(default_factory=StopSwitch)

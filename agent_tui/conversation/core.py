@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.agent.loop import Agent
-from agent_tui.agent.queue import MessageQueue
+from agent_tui.agent.queue import MessageQueue, as_typed
 from agent_tui.conversation.branch import git_branch
 from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings, SessionHouse
@@ -106,7 +106,6 @@ class Core:
             turn=self._run_turn,
             connect=connect_beside,
             counts=project_counts,
-            tell=desk.tell,
             stops=self._stops,
         )
         self._model = ModelChoice(connect, lambda: self._session.agent)
@@ -251,14 +250,14 @@ class Core:
         def run() -> Awaitable[TurnResult]:
             return self.agent.run(typed.whole, images=typed.images, shown=typed.shown, own_words=typed.words)
 
-        return await self._begin(run, typed.whole if typed.shown is None else typed.shown)
+        return await self._begin(run, as_typed(typed.whole) if typed.shown is None else typed.shown)
 
-    async def _begin(self, run: Callable[[], Awaitable[TurnResult]], prompt: str) -> TurnResult:
+    async def _begin(self, run: Callable[[], Awaitable[TurnResult]], typed: str) -> TurnResult:
         with self._stops.watched() as switch:
             self._session.checkpoints.begin()
             await self._join_tools()
             if switch.pressed:
-                return await self._stops.not_sent(prompt)
+                return await self._stops.not_sent(typed)
             result = await run()
         await self._tell_new()
         return result

@@ -19,7 +19,6 @@ from agent_tui.extensions.skills import Skill, SkillLibrary
 from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, ToolError
-from agent_tui.protocol.events import EventSink, TurnFailed
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.permissions import Decision
@@ -110,7 +109,6 @@ class SessionCommands:
         turn: Callable[[Typed], Awaitable[TurnResult]],
         connect: Callable[[str], Provider],
         counts: Callable[[], bool],
-        tell: EventSink,
         stops: Stops,
     ) -> None:
         self._library = library
@@ -120,7 +118,6 @@ class SessionCommands:
         self._turn = turn
         self._connect = connect
         self._counts = counts
-        self._tell = tell
         self._stops = stops
         self._rounds: Rounds | None = None
 
@@ -166,7 +163,10 @@ class SessionCommands:
     ) -> TurnResult:
         own = await self._own(name)
         if own is None:
-            raise AgentTuiError(f"There is no command /{name} any more; /commands lists those there are.")
+            return await self._stops.failed(
+                f"/{name} {args}".strip(),
+                f"there is no command /{name} any more; /commands lists those there are.",
+            )
         shown = f"/{own.name} {args}".strip()
         try:
             switch.check()
@@ -179,9 +179,7 @@ class SessionCommands:
         except TurnStopped:
             return await self._stops.not_sent(shown)
         except (_Unsent, AgentTuiError, ToolError) as error:
-            problem = f"{shown} was not sent: {error}"
-            await self._tell(TurnFailed(turn_id="", error=problem))
-            return TurnResult(stop_reason="failed", error=problem)
+            return await self._stops.failed(shown, str(error))
         finally:
             await self._inside().record.shell_lines_over()
 

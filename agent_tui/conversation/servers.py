@@ -194,9 +194,9 @@ class SessionServers:
             except TurnStopped:
                 return await self._stops.not_sent(shown)
             except ToolError as error:
-                raise AgentTuiError(str(error)) from error
+                return await self._stops.failed(shown, str(error))
         if not text.strip():
-            raise AgentTuiError(f"The MCP server {prompt.server!r} gave no text for /{prompt.command}.")
+            return await self._stops.failed(shown, f"the MCP server {prompt.server!r} gave no text for it.")
         return await self._turn(Typed(text, shown, ""))
 
     async def _list_resources(self) -> Sequence[ResourceView]:

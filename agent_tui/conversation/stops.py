@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from agent_tui.agent.stop import StopSwitch
-from agent_tui.protocol.events import EventSink, Notice, TurnCancelled
+from agent_tui.protocol.events import EventSink, Notice, TurnCancelled, TurnFailed
 from agent_tui.protocol.tools import TurnResult
 
 
@@ -30,11 +30,17 @@ class Stops:
         for switch in self._open:
             switch.press()
 
-    async def not_sent(self, prompt: str) -> TurnResult:
-        """Tell that a turn was stopped before it began, and give `prompt` back; "" is none."""
-        if prompt:
+    async def not_sent(self, typed: str) -> TurnResult:
+        """Tell that a turn was stopped before it began, and give `typed` back; "" is none."""
+        if typed:
             await self._tell(
-                Notice(turn_id="", level="warning", text="Your message was not sent.", returned=prompt)
+                Notice(turn_id="", level="warning", text="Your message was not sent.", returned=typed)
             )
         await self._tell(TurnCancelled(turn_id=""))
         return TurnResult(stop_reason="cancelled")
+
+    async def failed(self, typed: str, why: str) -> TurnResult:
+        """Tell why a turn could not begin, and give `typed` back."""
+        problem = f"{typed} was not sent: {why}"
+        await self._tell(TurnFailed(turn_id="", error=problem, returned=typed))
+        return TurnResult(stop_reason="failed", error=problem)

@@ -152,7 +152,7 @@ class Compacted(TurnEvent):
 class Notice(TurnEvent):
     """A sentence for the person that belongs to no tool, such as a repaired history or a stale preview.
 
-    `returned` is what the person had written during the turn and what was not sent: it is theirs again.
+    `returned` is what the person had typed and what was not sent: it is theirs again.
     """
 
     type: Literal["notice"] = "notice"
@@ -187,21 +187,24 @@ class TurnFinished(TurnEvent):
 class TurnFailed(TurnEvent):
     """The turn ended by an error; the session takes the next one.
 
-    `prompt_returned` says that the prompt stands nowhere in the conversation and goes back.
+    `prompt_returned` says that the prompt stands nowhere in the conversation and goes back; `returned` is what the
+    person had typed of it, "" in a turn of a sub-agent.
     """
 
     type: Literal["turn_failed"] = "turn_failed"
     error: str
     usage: TokenUsage = TokenUsage()
     prompt_returned: bool = False
+    returned: str = ""
 
 
 class TurnCancelled(TurnEvent):
-    """The person stopped the turn. `prompt_returned` says that nothing had begun and the prompt goes back."""
+    """The person stopped the turn. `prompt_returned` says that nothing had begun and the prompt goes back as `returned`."""
 
     type: Literal["turn_cancelled"] = "turn_cancelled"
     usage: TokenUsage = TokenUsage()
     prompt_returned: bool = False
+    returned: str = ""
 
 
 Event = Annotated[

@@ -408,7 +408,9 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
             self.query("#prompt-box").set_class(status.mode == "bypass", "-bypass")  # none while it ends
 
     def give_back(self, prompt: str) -> None:
-        """Put a prompt back that was not begun, and say so."""
+        """Put what was typed and not sent back, and say so."""
+        if self.driver.is_of_series(prompt):
+            return
         self.status.show_hint(self.prompt.give_back(prompt))
 
     def show_banner(self, count: int, undecided: int) -> None:

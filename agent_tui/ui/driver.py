@@ -21,7 +21,7 @@ class DriverHost(Protocol):
     def notice(self, level: Level, text: str) -> None: ...
 
     def give_back(self, prompt: str) -> None:
-        """Put a prompt back that was not sent, unless something else was written meanwhile."""
+        """Put what was typed and not sent back, unless something else was written meanwhile."""
         ...
 
     def turn_began(self) -> None: ...
@@ -48,10 +48,11 @@ class TurnDriver:
         self._backend: Backend | None = None
         self._early: list[str] = []
         self._waiting: list[tuple[Command | None, str]] = []  # without a command it is a message
-        self._begun: list[Callable[[], Awaitable[TurnResult]] | None] = []
+        self._begun: list[tuple[Callable[[], Awaitable[TurnResult]] | None, str]] = []
         self._holds = 0
         self._stopping = False
         self.series: Series | None = None
+        self._series_said = ""
         self.busy = False
 
     def use(self, backend: Backend) -> None:
@@ -96,7 +97,7 @@ class TurnDriver:
             self._backend.keep_commands([_typed(*one) for one in self._waiting])
 
     def take_back(self, index: int = -1) -> str | None:
-        """Remove what stands at `index` of `queued`, the newest by default, and give its text."""
+        """Remove what stands at `index` of `queued`, the newest by default, and give it as a person types it."""
         count = len(self.queued())
         at = index + count if index < 0 else index
         if not 0 <= at < count:
@@ -107,8 +108,9 @@ class TurnDriver:
         if at >= first_command:
             taken = self._waiting.pop(at - first_command)
             self._keep_waiting()
-            return _shown(*taken)
-        return self._backend.take_back(at)
+            return _typed(*taken)
+        text = self._backend.take_back(at)
+        return None if text is None else _typed(None, text)
 
     def send(self, text: str, *, after_turn: bool = False) -> None:
         """Start a turn with `text`, or queue it."""
@@ -129,7 +131,7 @@ class TurnDriver:
     def redrive(self) -> None:
         """Go on with the turn that waits for approvals, unless one runs."""
         if self._holds:
-            self._begun.append(None)
+            self._begun.append((None, ""))
         elif not self.busy:
             self._start(None)
 
@@ -138,15 +140,20 @@ class TurnDriver:
         if self.busy or self._backend is None:
             self.after_turn(command, args)
         elif self._holds:
-            self._begun.append(work)
+            self._begun.append((work, _typed(command, args)))
         else:
-            self._start(None, work)
+            self._start(None, work, _typed(command, args))
 
     def pursue(self, series: Series | None) -> None:
         """Begin a series of turns in the place of another, or end it with None; a turn that runs goes on."""
         self.series = series
         if series is not None:
+            self._series_said = series.first
             self.send(series.first, after_turn=True)
+
+    def is_of_series(self, typed: str) -> bool:
+        """Whether words that come back are those that the series that runs sent, not the person's own."""
+        return self.series is not None and typed == _typed(None, self._series_said)
 
     def after_turn(self, command: Command, args: str) -> None:
         """Run a command once no turn runs."""
@@ -160,31 +167,34 @@ class TurnDriver:
             self._stopping = self.busy
             self._backend.cancel_turn()
 
-    def _start(self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None = None) -> None:
+    def _start(
+        self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None = None, typed: str = ""
+    ) -> None:
         self.busy, self._stopping = True, False
         self._host.turn_began()
         self._host.queue_changed()
-        self._host.run_turn_in_worker(lambda: self._run(text, work))
+        self._host.run_turn_in_worker(
+            lambda: self._run(text, work, typed if text is None else _typed(None, text))
+        )
 
-    async def _run(self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None) -> None:
+    async def _run(
+        self, text: str | None, work: Callable[[], Awaitable[TurnResult]] | None, typed: str
+    ) -> None:
         backend = self._backend
         assert backend is not None  # a turn starts only with a core
         following = text
         try:
             if self._stopping:  # before there was a turn that the core could stop
-                self.series = None
                 self._host.notice("info", "Stopped.")
-                if following is not None:
-                    self._host.give_back(following)
-                following = None
+                if typed:
+                    self._host.give_back(typed)
+                self.series = following = None
             elif following is None:
                 await (work or backend.redrive)()
                 following = None if self._waiting else backend.next_follow_up()
             while following is not None:
                 series = self.series
                 result = await backend.run_turn(following)
-                if series is None and result.stop_reason == "failed" and result.prompt_returned:
-                    self._host.give_back(following)
                 following = None if self._waiting else backend.next_follow_up()
                 if following is None:
                     following = await self._next_of(series, result)
@@ -209,7 +219,9 @@ class TurnDriver:
             return None
         if following is None:
             self.series = None
-        elif self._waiting:  # commands come first
+            return None
+        self._series_said = following
+        if self._waiting:  # commands come first
             assert self._backend is not None  # a turn has run
             self._backend.follow_up(following)
             return None
@@ -218,7 +230,7 @@ class TurnDriver:
     def _go_on(self) -> None:
         while not self.is_taken:
             if self._begun:
-                self._start(None, self._begun.pop(0))
+                self._start(None, *self._begun.pop(0))
             elif self._waiting:
                 command, text = self._waiting.pop(0)
                 self._keep_waiting()

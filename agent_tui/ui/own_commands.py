@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 from agent_tui.ui.commands.registry import Command, CommandHost
 from agent_tui.ui.commands.reports import columns
 
-_NONE = (
-    "There are no commands of files. They live in .agents/commands/NAME.md and ~/.config/agent-tui/commands."
-)
-
 if TYPE_CHECKING:
     from agent_tui.protocol.tools import TurnResult
     from agent_tui.ui.commands.registry import Registry
+
+_NONE = (
+    "There are no commands of files. They live in .agents/commands/NAME.md and ~/.config/agent-tui/commands."
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class OwnCommands(Protocol):
     async def run(self, name: str, args: str) -> TurnResult:
         """Run its shell lines, behind the same approval as the model's, and the turn that its text begins.
 
-        Raises AgentTuiError when there is none of that name (any more).
+        When it cannot, or there is none of that name (any more), the turn fails and what was typed goes back.
         """
         ...
 

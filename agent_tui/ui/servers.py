@@ -134,5 +134,8 @@ class ServerDesk(Protocol):
         ...
 
     async def run_prompt(self, prompt: PromptView, values: dict[str, str], shown: str) -> TurnResult:
-        """Run the turn that a prompt's text begins; `shown` is what the person wrote. Raises AgentTuiError."""
+        """Run the turn that a prompt's text begins; `shown` is what the person wrote.
+
+        Without a text the turn fails and `shown` goes back.
+        """
         ...

@@ -34,10 +34,10 @@ from agent_tui.protocol.tools import Effect
 from agent_tui.ui.commands.registry import Level
 from agent_tui.ui.commands.reports import tokens
 from agent_tui.ui.decisions import decision_line
+from agent_tui.ui.widgets.activity import LEFT
 
 if TYPE_CHECKING:
     from agent_tui.ui.transcript.view import Transcript
-from agent_tui.ui.widgets.activity import LEFT
 
 StreamKind = Literal["assistant", "thinking"]
 _UNANSWERED = ("waiting", "interrupted")
@@ -70,7 +70,7 @@ class TurnHost(Protocol):
     def refresh_status(self) -> None: ...
 
     def give_back(self, prompt: str) -> None:
-        """Put a prompt that was not begun back, unless something else was written meanwhile."""
+        """Put what was typed and not sent back, unless something else was written meanwhile."""
         ...
 
 
@@ -84,11 +84,10 @@ class TurnView:
         self._streamed = False
         self._unsettled: dict[str, None] = {}  # panels without a result, in their order
         self._requests: dict[str, PermissionRequest] = {}
-        self._prompt = ""
 
     def forget(self) -> None:
         """Start anew, for another session."""
-        self._stream = None
+        self._stream, self._streamed = None, False
         self._unsettled, self._requests = {}, {}
 
     def settle(self) -> None:
@@ -134,8 +133,7 @@ class TurnView:
                 self._compacted(event)
             case Notice():
                 self._host.notice(event.level, event.text)
-                if event.returned:
-                    self._host.give_back(event.returned)
+                self._give_back(event.returned)
                 self._host.refresh_status()
             case Usage():
                 self._host.refresh_status()
@@ -290,7 +288,6 @@ class TurnView:
         if event.origin:
             return
         self._forget_stream()  # a turn that a fault of ours ended told no end
-        self._prompt = event.prompt
         self._transcript.add(ReplayBlock(kind="user", text=event.prompt, images=event.images))
 
     def _turn_ended(self, event: TurnFinished | TurnFailed | TurnCancelled) -> None:
@@ -304,14 +301,18 @@ class TurnView:
         match event:
             case TurnFailed():
                 self._host.notice("error", event.error)
+                self._give_back(event.returned)
             case TurnCancelled():
                 self._host.notice("info", "Stopped.")
-                if event.prompt_returned:
-                    self._host.give_back(self._prompt)
+                self._give_back(event.returned)
             case TurnFinished():
                 if (end := turn_end(event.stop_reason)) is not None:
                     self._host.notice(*end)
         self._host.refresh_status()
+
+    def _give_back(self, typed: str) -> None:
+        if typed:
+            self._host.give_back(typed)
 
 
 def _retrying(event: Retrying) -> str:

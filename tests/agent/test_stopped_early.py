@@ -153,6 +153,18 @@ async def test_a_refused_prompt_that_gave_up_open_calls_goes_back() -> None:
     assert w.sink.of(TurnFailed)[0].prompt_returned is True
 
 
+@pytest.mark.parametrize(
+    ("typed", "shown", "returned"),
+    [("/clear this flag", None, "//clear this flag"), ("the text of it", "/review x", "/review x")],
+)
+async def test_what_comes_back_is_what_was_typed(typed: str, shown: str | None, returned: str) -> None:
+    w = world(BadResponse("too odd", status=400))
+
+    await w.agent().run(typed, shown=shown)
+
+    assert w.sink.of(TurnFailed)[0].returned == returned
+
+
 @pytest.mark.parametrize("fault", [OSError("unreadable"), KeyError("a bug")])
 async def test_a_prompt_that_a_fault_kept_from_being_written_down_goes_back(fault: Exception) -> None:
     async def attach(words: str) -> Any:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.headless.approver import NobodyApprover
-from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.protocol.events import Event, Notice, ToolStarted, TurnCancelled, TurnStarted
+from agent_tui.protocol.events import Event, Notice, ToolStarted, TurnCancelled, TurnFailed, TurnStarted
 from agent_tui.providers.scripted import ScriptedProvider, calls, text, use
 from agent_tui.toolkit.testing import ScriptedApprover
 from tests.support.core_world import audit, config_folder, configure, open_core
@@ -119,8 +118,10 @@ async def test_h_p1_commands_of_a_project_count_only_once_it_is_trusted_as_it_is
 
         command(workspace, "go", "---\nallowed-tools: Bash(touch *)\n---\nGo !`touch worse`")
         assert await world.core.own.all() == []
-        with pytest.raises(AgentTuiError, match="no command /go"):
-            await world.core.own.run("go", "")
+        await world.core.own.run("go", "there")
+        (failed,) = world.of(TurnFailed)
+        assert failed.error.startswith("/go there was not sent: there is no command /go any more")
+        assert failed.returned == "/go there"
     assert not (workspace / "worse").exists()
 
 
@@ -211,6 +212,13 @@ async def test_hooks_look_at_the_shell_lines_and_at_the_whole_prompt(workspace: 
     async with open_core(workspace) as world:
         await world.core.run_prompt("/go")
         assert "Blocked by a hook: not now" in world.failures[0]
+        assert [event.returned for event in world.of(TurnFailed)] == ["/go"]
+
+    configure('[[hooks.user_prompt]]\ncommand = "echo not now >&2; exit 2"\ntimeout_s = 60\n')
+    async with open_core(workspace) as world:
+        await world.core.run_prompt("/go")
+        assert "blocked by a hook: not now" in world.failures[0]
+        assert [event.returned for event in world.of(TurnFailed)] == ["/go"]
 
     configure('[[hooks.user_prompt]]\ncommand = "cat > told"\ntimeout_s = 60\n')
     mine("go", "Go there.")

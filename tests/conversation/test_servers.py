@@ -10,7 +10,7 @@ import pytest
 
 from agent_tui.conversation.core import Core
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.protocol.events import Event, Notice
+from agent_tui.protocol.events import Event, Notice, TurnFailed
 from agent_tui.protocol.messages import TextBlock, UserMessage
 from agent_tui.providers.scripted import ScriptedProvider, text
 from agent_tui.run.assembly import assemble
@@ -130,13 +130,31 @@ async def test_a_stop_while_a_server_is_asked_for_its_prompt_sends_nothing(opene
     assert opened.provider.requests == []
 
 
-async def test_a_prompt_that_is_gone_is_an_error_for_the_person(opened: Open) -> None:
+async def test_a_prompt_that_is_gone_ends_its_turn_and_what_was_typed_comes_back(opened: Open) -> None:
     (prompt,) = await opened.core.mcp.prompts()
     opened.core.mcp.enable("tiny", False)
     await opened.until("off")
 
-    with pytest.raises(AgentTuiError, match="tiny"):
-        await opened.core.mcp.run_prompt(prompt, {"who": "Ann"}, "/x")
+    result = await opened.core.mcp.run_prompt(prompt, {"who": "Ann"}, "/x")
+
+    assert result.stop_reason == "failed"
+    (failed,) = [event for event in opened.events if isinstance(event, TurnFailed)]
+    assert failed.error.startswith("/x was not sent: The MCP server 'tiny'")
+    assert failed.returned == "/x"
+
+
+async def test_a_prompt_without_text_ends_its_turn_and_what_was_typed_comes_back(opened: Open) -> None:
+    async def nothing(*_: object) -> str:
+        return " "
+
+    (prompt,) = await opened.core.mcp.prompts()
+    opened.core.servers.prompt = nothing
+
+    await opened.core.mcp.run_prompt(prompt, {"who": "Ann"}, "/x")
+
+    (failed,) = [event for event in opened.events if isinstance(event, TurnFailed)]
+    assert failed.error == "/x was not sent: the MCP server 'tiny' gave no text for it."
+    assert failed.returned == "/x"
 
 
 async def test_tools_that_come_late_join_at_the_next_turn_and_the_cost_is_said(opened: Open) -> None:

@@ -104,8 +104,7 @@ class Speaker:
                 self._lines.say(f"Note: the context was compacted from {sizes}.")
             case Notice():
                 self._lines.say(f"{_LEVELS[event.level]}: {event.text}")
-                if event.returned:
-                    self._lines.say(f"You had written: {event.returned}")
+                self._give_back(event.returned)
             case TurnFinished() | TurnFailed() | TurnCancelled():
                 self._turn_ended(event)
             case _:
@@ -117,8 +116,10 @@ class Speaker:
         match event:
             case TurnFailed():
                 self._lines.say(f"Error: {event.error}")
+                self._give_back(event.returned)
             case TurnCancelled():
                 self._lines.say("Stopped.")
+                self._give_back(event.returned)
             case TurnFinished():
                 if (end := turn_end(event.stop_reason)) is not None:
                     self._lines.say(f"{_LEVELS[end[0]]}: {end[1]}")
@@ -126,6 +127,10 @@ class Speaker:
                 used = f"{tokens(event.usage.output_tokens)} tokens written" + (f", {cost}" if cost else "")
                 self._lines.say(f"Done in {event.elapsed_s:.0f} seconds, {used}.")
         self._lines.bell()
+
+    def _give_back(self, typed: str) -> None:
+        if typed:
+            self._lines.say(f"You had written: {typed}")
 
     # Text
 

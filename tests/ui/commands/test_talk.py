@@ -156,7 +156,7 @@ async def test_what_is_sent_while_a_summary_is_written_waits_in_its_order(worksp
         assert waiting == ["one", "/clear", "/two", "/plan three"]
         assert backend.kept_commands == ["one", "/clear", "//two", "/plan three"]
         assert backend.prompts == []
-        assert here.app.driver.take_back(2) == "/two"
+        assert here.app.driver.take_back(2) == "//two"
 
         backend.talk.gate.set()
         await choose(here, "use")
