@@ -277,7 +277,8 @@ class AppActions:
         )
 
     def ready(self) -> None:
-        """Do what waited for the core: offer what was not sent, ask about what the project brings, run shell lines."""
+        """Do what waited for the core: send, offer what was not sent, ask what the project brings, run shell lines."""
+        self._app.driver.send_early()
         offer_unsent(self._app, self.backend.unsent(), draft=self._app.prompt.text)
         self.work(self._meet)
         prompts = PromptDesk(

@@ -229,9 +229,9 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         self.refresh_status()
         self.actions.plug_in()
         await self.actions.refresh_commands()
+        self.driver.use(backend)
         if self._initial_prompt:
             self.actions.submit(self._initial_prompt)
-        self.driver.use(backend)
         self.actions.ready()
         if self.prompt.text:
             self._warm_up()

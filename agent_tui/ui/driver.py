@@ -56,8 +56,11 @@ class TurnDriver:
         self.busy = False
 
     def use(self, backend: Backend) -> None:
-        """Begin with a core that is ready; send what was written before it was."""
+        """Begin with a core that is ready; `send_early` sends what was written before it was."""
         self._backend = backend
+
+    def send_early(self) -> None:
+        """Send what was written before the core was there."""
         early, self._early = self._early, []
         for text in early:
             self.send(text)

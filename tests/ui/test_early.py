@@ -9,7 +9,7 @@ from agent_tui.run.options import PICK, RunOptions
 from agent_tui.sessions.store import SessionStore
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.settings import AppSettings
-from tests.support.fake_backend import FakeBackend
+from tests.support.fake_backend import FakeBackend, wait_for
 from tests.support.screens import Stage
 from tests.support.session_world import one_turn
 
@@ -103,3 +103,26 @@ async def test_what_stands_there_is_not_read_again_unless_something_came_between
     await one_turn(opened, "make roots")
     assert opened.paged_replay(known=known)[1].text == "make roots"
     await opened.aclose()
+
+
+async def test_the_prompt_of_the_command_line_goes_before_what_is_typed_while_the_core_loads(
+    workspace: Path,
+) -> None:
+    gate, turn = asyncio.Event(), asyncio.Event()
+    core = FakeBackend(workspace, script=[[wait_for(turn)]])
+
+    async def load() -> FakeBackend:
+        await gate.wait()
+        return core
+
+    app = AgentApp(load, settings=AppSettings(grace_s=0.0, typing_s=0.0), initial_prompt="first")
+    async with app.run_test(size=(100, 30)) as pilot:
+        here = Stage(app, pilot, core)
+        await here.send("second")
+        gate.set()
+        await here.until(lambda: core.prompts)
+
+        assert core.prompts == ["first"]
+        assert core.queue == [("second", False)]
+        turn.set()
+        await here.idle()

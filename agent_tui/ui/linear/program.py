@@ -165,6 +165,7 @@ class LinearProgram:
             joined=lambda: None,
         )
         self.driver.use(self.backend)
+        self.driver.send_early()
         self._is_ready = True
         offer_unsent(self, self.backend.unsent())
         early, self._early = self._early, []
