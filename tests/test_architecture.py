@@ -14,23 +14,14 @@ LAYERS: dict[str, set[str]] = {
     "sandbox": {"protocol"},
     "toolkit": {"protocol", "sandbox"},
     "permissions": {"protocol", "toolkit", "sandbox"},
-    "executor": {"protocol", "toolkit", "permissions", "sandbox"},
+    "executor": {"protocol", "toolkit", "sandbox"},
     "providers": {"protocol"},
     "sessions": {"protocol"},
     "extensions": {"protocol", "toolkit"},
     "config": {"protocol"},
     "agent": {"protocol", "toolkit", "permissions", "executor", "providers", "sessions", "sandbox"},
-    "headless": {
-        "protocol",
-        "toolkit",
-        "permissions",
-        "executor",
-        "agent",
-        "providers",
-        "sessions",
-        "config",
-    },
-    "ui": {"protocol", "toolkit", "permissions", "executor", "agent", "providers", "sessions", "config"},
+    "headless": {"protocol", "toolkit", "permissions"},
+    "ui": {"protocol", "toolkit", "permissions", "sessions", "config"},
 }
 FLOORS = (
     {"conversation"},
@@ -128,6 +119,16 @@ def test_imports_keep_to_the_layers(path: Path) -> None:
         )
         if target == "sandbox" and layer in INTERFACE_ONLY:
             assert name.startswith("agent_tui.sandbox.interface"), f"{layer} knows the sandbox interface only"
+
+
+def test_the_layers_allow_what_is_imported_and_no_more() -> None:
+    used: dict[str, set[str]] = {}
+    for path in CODE:
+        layer = path.relative_to(ROOT).parts[1].removesuffix(".py")
+        ours = {name.split(".")[1] for name in imported(path) if name.startswith("agent_tui.")}
+        used.setdefault(layer, set()).update(ours - {layer, "__version__"})
+
+    assert {layer: used[layer] for layer in LAYERS} == LAYERS
 
 
 @pytest.mark.parametrize("path", CODE, ids=IDS)

@@ -38,7 +38,7 @@ from agent_tui import __version__
 from agent_tui.headless.acp.content import PromptBlock
 from agent_tui.headless.acp.conversation import ListSessions, OpenConversation, SessionOrder
 from agent_tui.headless.acp.session import INTERNAL_ERROR, INVALID_PARAMS, EditorSession
-from agent_tui.protocol.errors import AgentTuiError, AuthError
+from agent_tui.protocol.errors import AgentTuiError, AuthError, SessionNameError
 
 AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
@@ -176,7 +176,7 @@ class EditorAgent:
         except AuthError as error:
             raise RequestError(AUTH_REQUIRED, str(error)) from error
         except AgentTuiError as error:
-            code = NOT_FOUND if order.session_id else INTERNAL_ERROR
+            code = NOT_FOUND if isinstance(error, SessionNameError) else INTERNAL_ERROR
             raise RequestError(code, str(error)) from error
         session = EditorSession(conversation, self._client)
         self._sessions[conversation.session_id] = session

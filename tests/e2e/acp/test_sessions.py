@@ -61,10 +61,12 @@ async def test_a_session_that_is_not_there_or_open_elsewhere_cannot_be_loaded(pl
     async with editor(place.env(), *OFFLINE) as one, editor(place.env(), *OFFLINE) as two:
         session_id = await one.open(place.project)
         await one.say(session_id, "hello")
-        with pytest.raises(RequestError, match="nowhere"):
+        with pytest.raises(RequestError, match="nowhere") as missing:
             await two.agent.load_session(cwd=str(place.project), session_id="nowhere", mcp_servers=[])
-        with pytest.raises(RequestError, match="another program"):
+        with pytest.raises(RequestError, match="another program") as held:
             await two.agent.load_session(cwd=str(place.project), session_id=session_id, mcp_servers=[])
+
+    assert (missing.value.code, held.value.code) == (-32002, -32603)
 
 
 async def test_stored_sessions_are_listed_by_folder(place: Place, tmp_path: Path) -> None:
