@@ -121,7 +121,7 @@ class Output:
                 )
             case Retrying():
                 self.say(
-                    f"{event.reason}; attempt {event.attempt} of {event.max_attempts} in {event.wait_s:.0f} s"
+                    f"{event.reason.rstrip('.')}; attempt {event.attempt} of {event.max_attempts} in {event.wait_s:.0f} s"
                 )
             case Notice():
                 self.say(event.text)

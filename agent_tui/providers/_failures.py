@@ -9,6 +9,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
+from urllib.parse import urlsplit
 
 from agent_tui.protocol.errors import (
     AuthError,
@@ -33,6 +34,7 @@ _NO_MONEY = re.compile(
 )
 _LOOPBACK = re.compile(r"^https?://(?:localhost|127\.|\[::1\])", re.IGNORECASE)
 _MAX_QUOTE_CHARS = 300
+_MAX_PAGE_CHARS = 200
 
 
 @dataclass(frozen=True)
@@ -181,14 +183,35 @@ def from_network(server: Server, error: BaseException) -> ProviderError:
         return BadResponse(
             f"The certificate of {server.base_url} is not trusted ({words}). Check the address, or SSL_CERT_FILE."
         )
-    refused = any(isinstance(cause, ConnectionRefusedError) for cause in causes)
-    if (
-        refused or "refused" in words.lower() or "all connection attempts failed" in words.lower()
-    ) and _LOOPBACK.match(server.base_url):
+    refused = (
+        any(isinstance(cause, ConnectionRefusedError) for cause in causes)
+        or "refused" in words.lower()
+        or "all connection attempts failed" in words.lower()
+    )
+    variable, proxy = _proxy(server.base_url)
+    if refused and _LOOPBACK.match(proxy):
+        return BadResponse(f"No proxy listens at {proxy} ({words}). Start it, or unset {variable}.")
+    if proxy:
+        return Overloaded(
+            f"{server.place} cannot be reached through the proxy {proxy} ({words}). Check the network and {variable}."
+        )
+    if refused and _LOOPBACK.match(server.base_url):
         return BadResponse(
             f"No server listens at {server.base_url} ({words}). Start it, or choose another with --base-url."
         )
     return Overloaded(f"{server.place} cannot be reached ({words}). Check the network.")
+
+
+def _proxy(url: str) -> tuple[str, str]:
+    """Give the variable that names the proxy for `url` and the proxy, without user and password; ("", "") for none."""
+    from urllib.request import getproxies_environment, proxy_bypass  # not before something fails
+
+    parts, proxies = urlsplit(url), getproxies_environment()
+    scheme = next((name for name in (parts.scheme, "all") if proxies.get(name)), "")
+    if not scheme or proxy_bypass(parts.netloc):
+        return "", ""
+    address = urlsplit(proxies[scheme] if "://" in proxies[scheme] else f"http://{proxies[scheme]}")
+    return f"{scheme.upper()}_PROXY", f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
 
 
 def _plain_words(error: BaseException) -> str:
@@ -213,9 +236,10 @@ def expected(server: Server, what: str) -> Generator[None]:
 
 def web_page(server: Server, body: str, *, status: int = 200) -> ProviderError:
     """Give the error for a web page where a reply should be."""
+    words = _title(body) or " ".join(body.split())[:_MAX_PAGE_CHARS]
     return BadResponse(
-        f"{server.base_url} answered with a web page ({server.clean(_title(body))}), not with a reply of a model. "
-        "Check the base URL, or the proxy.",
+        f"{server.base_url} answered with status {status} and a web page ({server.clean(words)}), not with a reply of "
+        "a model. Check the base URL, or the proxy.",
         status=status,
     )
 
@@ -223,7 +247,7 @@ def web_page(server: Server, body: str, *, status: int = 200) -> ProviderError:
 def message_of(body: object) -> str:
     """The words of an error body, whatever its shape."""
     if isinstance(body, str):
-        return _title(body) if body.lstrip()[:1] == "<" else body
+        return _title(body) or "a web page" if body.lstrip()[:1] == "<" else body
     inner = _inner(body)
     for key in ("message", "detail", "error", "msg"):
         value = inner.get(key)
@@ -259,9 +283,10 @@ def _inner(body: object) -> Mapping[str, object]:
 
 
 def _title(page: str) -> str:
+    """Give the title or first heading of a page, "" when it has none."""
     found = re.search(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", page, re.IGNORECASE | re.DOTALL)
     words = re.sub(r"<[^>]*>", " ", (found[1] or found[2] or "") if found else "")
-    return " ".join(words.split()) or "a web page"
+    return " ".join(words.split())
 
 
 def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:

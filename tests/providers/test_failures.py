@@ -167,6 +167,24 @@ def test_a_refused_connection_is_told_in_the_systems_words() -> None:
     assert "(Connection refused)" in str(told)
 
 
+def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = ConnectionRefusedError(111, "Connection refused")
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:word@127.0.0.1:1")
+    dead = from_network(SERVER, refused)
+    monkeypatch.setenv("HTTPS_PROXY", "proxy.example:3128")
+    far = from_network(SERVER, OSError("Name or service not known"))
+    monkeypatch.setenv("NO_PROXY", "api.example")
+    beside = from_network(SERVER, refused)
+
+    assert type(dead) is BadResponse
+    assert str(dead) == (
+        "No proxy listens at http://127.0.0.1:1 (Connection refused). Start it, or unset HTTPS_PROXY."
+    )
+    assert type(far) is Overloaded
+    assert "through the proxy http://proxy.example:3128 (Name or service not known)" in str(far)
+    assert "proxy" not in str(beside)
+
+
 def test_an_unreachable_host_may_be_tried_again() -> None:
     assert type(from_network(SERVER, OSError("Name or service not known"))) is Overloaded
 
@@ -185,3 +203,10 @@ def test_a_server_without_a_name_begins_no_sentence_inside_one(name: str, inside
     server = Server(name=name, base_url="http://x", key_hint="", model="m")
 
     assert str(cut(server, OSError("gone"))) == f"The connection to {inside} broke: gone"
+
+
+def test_a_web_page_without_a_title_is_quoted() -> None:
+    text = str(web_page(SERVER, f"<html>\n<body>log in {'x' * 500}"))
+
+    assert "answered with status 200 and a web page (<html> <body>log in xxx" in text
+    assert len(text) < 400

@@ -87,6 +87,10 @@ def find_servers(files: ConfigFiles, *, environ: Mapping[str, str] | None = None
                 problems.append(f"{_label(source)}: {error}")
                 continue
             for spec in specs:
+                if (
+                    isinstance(source, Path) and source.suffix == ".toml"
+                ):  # other programs write into the JSON files, too
+                    problems += [f"{spec.file}: the MCP server {spec.name!r}: {key}" for key in spec.unknown]
                 first = found.setdefault(spec.name, spec)
                 if first is not spec:
                     problems.append(

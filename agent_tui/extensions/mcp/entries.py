@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_tui.extensions.mcp.oauth_config import OAuthClient, read_oauth
 from agent_tui.extensions.mcp.spec import CALL_S, START_S, Origin, ServerSpec, Transport, holds_key
+from agent_tui.protocol.near_names import did_you_mean
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
@@ -59,7 +62,18 @@ def read_entry(name: str, entry: object, origin: Origin, file: str, environ: Map
         return _with_problem(broken, f"{where}: {first['msg']}")
     except ValueError as error:
         return _with_problem(broken, expand.problem or str(error))
+    spec = replace(spec, unknown=tuple(_unknown_keys(entry)))
     return _with_problem(spec, expand.problem) if expand.problem else spec
+
+
+def _unknown_keys(entry: object) -> list[str]:
+    """Say which keys of a server mean nothing here, each with the nearest that does."""
+    known = _Entry.model_fields
+    return [
+        f"unknown key {key!r}{did_you_mean(key, known, otherwise='')}"
+        for key in cast("Mapping[str, object]", entry)
+        if key not in known
+    ]
 
 
 def _with_problem(spec: ServerSpec, problem: str) -> ServerSpec:

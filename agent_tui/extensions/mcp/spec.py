@@ -27,6 +27,8 @@ def _unknown_client() -> "OAuthClient":
 class ServerSpec:
     """One server as it is to be started. `file` says where it is described; `problem` why it cannot be used.
 
+    `unknown` names the keys of its description that mean nothing here.
+
     `start_s` limits connecting and listing, `call_s` one call, both in seconds. `tools` limits which are offered,
     by the server's own names; None means all.
     """
@@ -47,6 +49,7 @@ class ServerSpec:
     tools: tuple[str, ...] | None = None
     without: tuple[str, ...] = ()
     problem: str = ""
+    unknown: tuple[str, ...] = ()
     oauth: "OAuthClient" = field(default_factory=_unknown_client)
 
     @property

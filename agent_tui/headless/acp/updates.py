@@ -93,7 +93,7 @@ class SessionUpdates:
                 await self.say(event.text)
             case Retrying():
                 attempt = f"attempt {event.attempt} of {event.max_attempts} in {event.wait_s:.0f} s"
-                await self._send(thought(f"\n{event.reason}; {attempt}\n"))
+                await self._send(thought(f"\n{event.reason.rstrip('.')}; {attempt}\n"))
             case Compacted(origin=""):
                 await self.say("Older messages were replaced by a summary.")
             case _:

@@ -27,6 +27,20 @@ def written(path: Path, servers: object) -> Path:
     return path
 
 
+def test_cf_03_an_unknown_key_of_our_settings_is_told_and_costs_nothing(tmp_path: Path) -> None:
+    user = tmp_path / "config.toml"
+    user.write_text('[mcp.servers.x]\ncommand = "true"\ntype = "stdio"\nfutureKey = 1\ntimeout = 5\n')
+    project = written(tmp_path / ".mcp.json", {"two": {"command": "c", "alwaysAllow": []}})
+
+    all_of_it = found(user, project=[project])
+
+    assert [spec.problem for spec in all_of_it.servers] == ["", ""]
+    assert all_of_it.problems == (
+        f"{user}: the MCP server 'x': unknown key 'futureKey'",
+        f"{user}: the MCP server 'x': unknown key 'timeout'; did you mean 'startup_timeout_s' or 'timeout_s'?",
+    )
+
+
 def test_servers_of_the_user_and_of_the_project_are_read(tmp_path: Path) -> None:
     user = tmp_path / "config.toml"
     user.write_text(
