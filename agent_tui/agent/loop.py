@@ -15,7 +15,7 @@ from agent_tui.agent.guardrails import Guardrail, GuardrailChain
 from agent_tui.agent.history import Messages
 from agent_tui.agent.limits import Limits, Spending
 from agent_tui.agent.notes import ENVIRONMENT_OPEN, note
-from agent_tui.agent.queue import MessageQueue, as_typed
+from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.requests import Requests
 from agent_tui.agent.respond import respond_spec
 from agent_tui.agent.steps import RoundRunner, Steps
@@ -37,6 +37,7 @@ from agent_tui.protocol.messages import (
     UserBlock,
     UserMessage,
 )
+from agent_tui.protocol.slash_line import as_typed
 from agent_tui.protocol.tools import ToolCallOutcome, ToolSpec, TurnResult, TurnStop
 from agent_tui.providers.base import Effort, Provider
 from agent_tui.sessions.session import PROMPT_RETURNED
@@ -262,8 +263,7 @@ class Agent:
     ) -> TurnResult:
         """Run one turn to its end. Errors of the model and of the disk end the turn, they are not raised.
 
-        A prompt that a command made is shown and recorded as `shown`, what was typed; `own_words` is the part that
-        may point at files.
+        A prompt that a command made is recorded as `shown`, what was typed; of it `own_words` may point at files.
         """
 
         async def begin(turn: Turn) -> TurnStop | None:

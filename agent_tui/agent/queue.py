@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from agent_tui.protocol.slash_line import as_typed
+
 
 @dataclass(frozen=True)
 class QueuedMessage:
@@ -96,8 +98,3 @@ class MessageQueue:
         if self._keep is not None:
             waiting = [as_typed(item.text) for item in self._items]
             self._keep([*self._found, *self._taken, *waiting, *self._beside])
-
-
-def as_typed(text: str) -> str:
-    """Give a message as a person types it: a first slash is doubled, or it would be a command."""
-    return f"/{text}" if text.startswith("/") else text

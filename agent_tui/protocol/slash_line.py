@@ -15,6 +15,11 @@ def slash_line(text: str) -> tuple[str, str] | None:
     return None if "/" in word else (word, head[1] if len(head) > 1 else "")
 
 
+def as_typed(text: str) -> str:
+    """Give a text for the model as a person types it: a first slash is doubled where it would be a command."""
+    return f"/{text}" if text.startswith("//") or (text.startswith("/") and slash_line(text)) else text
+
+
 def without_escape(text: str) -> str:
     """Give a text for the model without the first of two slashes, which said that it is one."""
     return text[1:] if text.startswith("//") else text

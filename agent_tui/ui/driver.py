@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from agent_tui.protocol.slash_line import as_typed
 from agent_tui.ui.backend import Backend
 from agent_tui.ui.commands.registry import Command, Level
 
@@ -253,5 +254,5 @@ def _shown(command: Command | None, text: str) -> str:
 
 
 def _typed(command: Command | None, text: str) -> str:
-    """Give what waits as a person would write it: a message's first slash is doubled."""
-    return f"/{text}" if command is None and text.startswith("/") else _shown(command, text)
+    """Give what waits as a person would write it."""
+    return as_typed(text) if command is None else _shown(command, text)

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -34,8 +34,8 @@ def split(text: str, *later: tuple[float, str]) -> list[str]:
     return told(reader.split, text)
 
 
-def told(split: Callable[[str], object], text: str) -> list[str]:
-    shown = [f"<{part.text}>" if isinstance(part, TypedRun) else part for part in split(text)]  # pyright: ignore
+def told(split: Callable[[str], Iterable[TypedRun | str]], text: str) -> list[str]:
+    shown = [f"<{part.text}>" if isinstance(part, TypedRun) else part for part in split(text)]
     return [part for part in shown if part not in ("", "<>")]
 
 
