@@ -113,7 +113,7 @@ async def test_commands_are_kept_beside_and_a_message_with_a_slash_is_no_command
 
     assert taken == "/etc/hosts is what?"
     assert kept.states == [
-        ["/compact", "//etc/hosts is what?"],
-        ["/compact", "//etc/hosts is what?", "/model m"],
-        ["/compact", "//etc/hosts is what?"],
+        ["/compact", "/etc/hosts is what?"],
+        ["/compact", "/etc/hosts is what?", "/model m"],
+        ["/compact", "/etc/hosts is what?"],
     ]
