@@ -59,14 +59,14 @@ class FileIndex:
             with contextlib.suppress(
                 RuntimeError
             ):  # the loop was closed meanwhile: nobody waits for the list
-                loop.call_soon_threadsafe(self._arrived, found, done)
-                if fault is not None:
-                    report = {"message": "The walk for @ failed", "exception": fault}
-                    loop.call_soon_threadsafe(loop.call_exception_handler, report)
+                loop.call_soon_threadsafe(self._arrived, found, fault, done)
 
         threading.Thread(target=work, name="file-index", daemon=True).start()
 
-    def _arrived(self, found: Sequence[str], done: Callable[[], None]) -> None:
+    def _arrived(self, found: Sequence[str], fault: Exception | None, done: Callable[[], None]) -> None:
+        if fault is not None:
+            report = {"message": "The walk for @ failed", "exception": fault}
+            asyncio.get_running_loop().call_exception_handler(report)
         self._paths, self._walking, self._walked_at = found, False, time.monotonic()
         done()
 

@@ -76,10 +76,16 @@ class Furnished:
     def ran(self) -> set[str]:
         return {path.name for path in self.marks.iterdir()}
 
-    def ask(self, served: Served, *flags: str, prompt: str = "go") -> str:
+    def ask(self, served: Served, *flags: str) -> str:
         """Run one turn; give what was written on standard error."""
-        done = self.place.run("-p", prompt, "--trust", *flags, **served.env)
+        done = self.place.run("-p", "go", "--trust", *flags, **served.env)
         assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    def refused(self, served: Served, *flags: str) -> str:
+        """Call a command that is left out; give the sentence."""
+        done = self.place.run("-p", "/mine-shell", "--trust", *flags, **served.env)
+        assert done.returncode == 2, done.stderr
         return done.stderr
 
 
@@ -120,11 +126,10 @@ def test_everything_counts_without_a_flag(place: Place, serve: Serve) -> None:
 
 def test_bare_leaves_out_what_is_found_and_keeps_the_persons_settings(place: Place, serve: Serve) -> None:
     here = Furnished(place)
-    with serve([message("petals"), message("again")]) as served:
+    with serve([message("petals")]) as served:
         said = here.ask(served, "--bare")
-        here.ask(served, "--bare", prompt="/mine-shell")
         model, system, tools, first = request(served, 0)
-        typed = json.dumps(request(served, 1))
+        refused = here.refused(served, "--bare")
 
     assert here.ran() == set()
     assert model == "mine-model"
@@ -132,7 +137,7 @@ def test_bare_leaves_out_what_is_found_and_keeps_the_persons_settings(place: Pla
     for words in ("mine", "theirs", "petals"):
         assert words not in system
     assert "Always say petals." not in first
-    assert "/mine-shell" in typed
+    assert "There is no command /mine-shell" in refused
     assert "Left out by --bare: 2 hooks, 1 guardrail." in said
 
 
@@ -148,12 +153,13 @@ def test_bare_is_the_same_whatever_lies_around(place: Place, serve: Serve) -> No
 
 def test_safe_mode_runs_no_code_of_the_configuration_and_says_so(place: Place, serve: Serve) -> None:
     here = Furnished(place)
-    with serve([message("petals"), message("again")]) as served:
+    with serve([message("petals")]) as served:
         said = here.ask(served, "--safe-mode")
-        here.ask(served, "--safe-mode", prompt="/mine-shell")
         model, system, tools, first = request(served, 0)
+        refused = here.refused(served, "--safe-mode")
 
     assert here.ran() == set()
+    assert "There is no command /mine-shell" in refused
     assert model == "theirs-model"
     assert not {"mine_tool", "theirs_tool"} & set(tools)
     assert "Skill of mine." in system
