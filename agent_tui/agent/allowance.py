@@ -41,7 +41,8 @@ class Allowance:
         """Give the reason to end the turn before its next request, or None. Raises TurnStopped, AgentTuiError."""
         limits = self.limits
         if turn.rounds_allowed and turn.rounds >= turn.rounds_allowed:
-            if not await self.go_on(turn, f"{turn.rounds} rounds of tool calls were run in this turn."):
+            rounds = "1 round" if turn.rounds == 1 else f"{turn.rounds} rounds"
+            if not await self.go_on(turn, f"This turn has run {rounds} of tool calls, as many as it may."):
                 return "round_limit"
             turn.rounds_allowed += limits.max_rounds
         used, budget = total_tokens(self.spending.usage), self.spending.budget_tokens

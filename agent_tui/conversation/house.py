@@ -100,7 +100,7 @@ class SessionHouse:
             why = verdict.problem or "it changed while it was shown"
             return f"It is not trusted: {why}. /trust shows it as it is now."
         failed = await self._own.trust_changed(True)
-        said = "This project's configuration is trusted as it is now. Its rules, tools and hooks count from here on, the rest from the next start."
+        said = "This project's configuration is trusted as it is now. Its rules, tools, hooks and MCP servers count from here on, the rest from the next start."
         return " ".join([said, *failed])
 
     async def revoke_trust(self) -> str:

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_tui.protocol.data import JsonObject
-from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import TokenUsage
+from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.providers.base import Effort, ModelInfo
 
 Thinking = Literal["none", "adaptive", "budget", "effort"]
@@ -111,13 +111,21 @@ def load_table(overrides: Mapping[str, JsonObject] | None = None) -> ModelTable:
     """Read the bundled table and put the user's rows over it.
 
     `overrides` maps a model's name to fields of its row; a row the bundled table lacks counts for every provider
-    unless it names one.
-    Raises AgentTuiError for a field that does not exist or has a wrong value.
+    unless it names one. What `wrong_facts` names is left out.
     """
     rows = list(_bundled_rows())
     for name, fields in (overrides or {}).items():
         rows = _overridden(rows, name, fields)
     return ModelTable(tuple(rows))
+
+
+def wrong_facts(overrides: Mapping[str, JsonObject]) -> list[tuple[str, str]]:
+    """Give the fields of the user's rows that mean nothing or have a wrong value: dotted key, what is wrong."""
+    found: list[tuple[str, str]] = []
+    for name, fields in overrides.items():
+        for field, reason in _wrong_fields(fields).items():
+            found.append((f"model.facts.{name}.{field}", reason))
+    return found
 
 
 @cache
@@ -134,13 +142,26 @@ def _overridden(rows: list[ModelRow], name: str, fields: JsonObject) -> list[Mod
     known: JsonObject = (
         {"provider": "", "name": name} if index is None else rows[index].as_known().model_dump(mode="json")
     )
-    try:
-        row = ModelRow.model_validate({**known, "confirmed": True, **fields})
-    except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise AgentTuiError(f"model.facts.{name}.{where}: {problem['msg']}") from error
+    wrong = _wrong_fields(fields)
+    good = {field: value for field, value in fields.items() if field not in wrong}
+    row = ModelRow.model_validate({**known, "confirmed": True, **good})
     return [*rows, row] if index is None else [*rows[:index], row, *rows[index + 1 :]]
+
+
+def _wrong_fields(fields: JsonObject) -> dict[str, str]:
+    """Say of each field that cannot be used why not."""
+    try:
+        ModelRow.model_validate({"provider": "", "name": "", **fields})
+    except ValidationError as error:
+        known = [name for name in ModelRow.model_fields if name != "name"]
+        return {
+            field: f"is no fact of a model{did_you_mean(field, known)}"
+            if field not in ModelRow.model_fields
+            else f"{problem['msg']}, got {fields[field]!r}"
+            for problem in error.errors()
+            for field in [str(problem["loc"][0])]
+        }
+    return {}
 
 
 def _facts(row: ModelRow, model: str) -> ModelFacts:

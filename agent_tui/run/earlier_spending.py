@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from agent_tui.agent.limits import Spending
 from agent_tui.protocol.data import JsonObject
-from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import AssistantMessage, TokenUsage
 from agent_tui.providers.models import ModelTable, load_table
 
@@ -25,12 +24,5 @@ class EarlierSpending:
         if reply.usage == TokenUsage():
             return
         if self._table is None:
-            self._table = _table(self._facts)
+            self._table = load_table(self._facts)
         self.spending.add(reply.usage, self._table.facts(reply.provider, reply.model).info)
-
-
-def _table(facts: Mapping[str, JsonObject]) -> ModelTable:
-    try:
-        return load_table(facts)
-    except AgentTuiError:  # said where the model is connected; the bundled prices still hold
-        return load_table()

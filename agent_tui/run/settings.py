@@ -1,10 +1,12 @@
 """Reads the settings of one run: all layers with the flags on top."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.config.layers import settings_layers
-from agent_tui.config.load import Loaded, load
+from agent_tui.config.lines import line_of
+from agent_tui.config.load import Loaded, Problem, load, read_text
 from agent_tui.config.paths import user_paths
 from agent_tui.extensions.trust import TrustStore
 from agent_tui.protocol.errors import UsageError
@@ -33,4 +35,21 @@ def loaded_settings(options: RunOptions, workspace: Path, *, trusted: bool) -> L
         raise UsageError(
             f"--profile: no [profiles.{options.profile}] in the settings files that count{meant}"
         )
-    return loaded
+    return _without_wrong_facts(loaded) if loaded.settings.model.facts else loaded
+
+
+def _without_wrong_facts(loaded: Loaded) -> Loaded:
+    """Name the facts of models that mean nothing: the table of models, which knows them, leaves them out."""
+    from agent_tui.providers.models import wrong_facts  # 20 ms of CPU, only with facts
+
+    file = Path(loaded.origins["model.facts"].partition(" [")[0])
+    wrong = wrong_facts(loaded.settings.model.facts)
+    problems = [Problem(file, key, f"{reason}; it is left out", _line(file, key)) for key, reason in wrong]
+    return replace(loaded, problems=(*loaded.problems, *problems))
+
+
+def _line(file: Path, key: str) -> int:
+    try:
+        return line_of(read_text(file), key)
+    except (OSError, ValueError):  # a value of the command line
+        return 0

@@ -208,7 +208,11 @@ class KeyActions:
         self._app.queue_changed()
 
     def _submit_empty(self) -> None:
-        self._raise_approval()
+        link = self._app.link
+        if link is not None and link.approver.pending:
+            link.approver.raise_screen()
+        elif self._app.transcript.cursor is not None:
+            self._toggle_block()
 
     def _raise_approval(self) -> None:
         if self._app.link is not None:

@@ -2,11 +2,10 @@ from typing import Any
 
 import pytest
 
-from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import TokenUsage
 from agent_tui.providers.base import ModelInfo
 from agent_tui.providers.loopback import probe
-from agent_tui.providers.models import cost_usd, load_table, server_effort
+from agent_tui.providers.models import cost_usd, load_table, server_effort, wrong_facts
 from tests.support.fake_servers import (
     ChatServer,
     json_answer,
@@ -59,10 +58,26 @@ def test_users_override_and_add_rows() -> None:
     assert table.facts("ollama", "my-model").info.context_tokens == 32_768
 
 
-@pytest.mark.parametrize("fields", [{"prise": 1}, {"context_tokens": -5}, {"input_usd_per_mtok": "cheap"}])
-def test_a_wrong_override_names_the_field(fields: dict[str, Any]) -> None:
-    with pytest.raises(AgentTuiError, match=r"model\.facts\.m1\."):
-        load_table({"m1": fields})
+@pytest.mark.parametrize(
+    ("fields", "wrong", "reason"),
+    [
+        ({"prise": 1, "context_tokens": 9}, "prise", "is no fact of a model"),
+        ({"context_token": 3, "context_tokens": 9}, "context_token", "did you mean 'context_tokens'"),
+        ({"input_usd_per_mtok": "cheap", "context_tokens": 9}, "input_usd_per_mtok", "got 'cheap'"),
+        ({"long_prompt": {"from_tokens": "x"}, "context_tokens": 9}, "long_prompt", "got {'from_tokens'"),
+    ],
+)
+def test_a_wrong_field_is_named_and_costs_only_itself(
+    fields: dict[str, Any], wrong: str, reason: str
+) -> None:
+    facts = {"m1": fields}
+
+    [(key, why)] = wrong_facts(facts)
+
+    assert key == f"model.facts.m1.{wrong}"
+    assert reason in why
+    assert load_table(facts).facts("any", "m1").info.context_tokens == 9
+    assert wrong_facts({"m1": {"context_tokens": 9}}) == []
 
 
 def test_h81_a_price_counts_cache_and_long_prompts() -> None:

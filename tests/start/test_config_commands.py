@@ -197,6 +197,10 @@ def test_agent_itself_cannot_unset(
             "config.toml:2: deny 'Bsh(rm *)': there is no tool 'Bsh'",
         ),
         ("[mcp.servers.a]\ncommand = 5\n", "config.toml: mcp server 'a': command: "),
+        (
+            "[model.facts.a]\ncontext_token = 3\n",
+            "config.toml:2: model.facts.a.context_token: is no fact of a model; did you mean 'context_tokens'?",
+        ),
     ],
 )
 def test_validate_and_doctor_say_what_a_run_would_find(

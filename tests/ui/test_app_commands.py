@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.ui.backend import RuleView, SessionView, StatusView
 from agent_tui.ui.commands.builtin import builtin_commands
 from agent_tui.ui.commands.registry import Command, CommandHost
@@ -29,6 +30,22 @@ async def test_a90_arguments_are_trimmed_and_completed(workspace: Path) -> None:
         assert here.backend.view.mode == "plan"
         await here.send("/mode    accept-edits   ")
         assert here.backend.view.mode == "accept-edits"
+
+
+async def test_enter_on_an_empty_prompt_opens_the_marked_panel(workspace: Path) -> None:
+    blocks = [
+        ReplayBlock("tool", "\n".join("abcdefgh"), call_id="c1", tool="bash", display_name="Bash", title="ls")
+    ]
+    async with stage(workspace, backend=FakeBackend(workspace, blocks=blocks)) as here:
+        document = here.app.transcript.document
+        before = document.blocks[0].open
+        await here.press("enter")
+        assert document.blocks[0].open is before
+        await here.press("alt+up", "enter")
+        assert document.blocks[0].open is not before
+        await here.press("enter")
+        assert document.blocks[0].open is before
+        assert here.backend.prompts == []
 
 
 async def test_item_62_an_unknown_slash_word_is_a_sentence_and_two_slashes_are_text(workspace: Path) -> None:
