@@ -125,10 +125,11 @@ class ShellCommand:
         return ShellEnd(exit_code=_status(ended.exit_code), left=left, notes=tuple(self.notes))
 
     async def _take(self, chunk: bytes) -> None:
-        text = await self.log.feed(chunk)
+        text = self.log.take(chunk)
         self._live.add(text)
         if self._listener is not None:
-            self._listener(text)
+            self._listener(text)  # before the file: whoever sees the text there finds that it was heard
+        await self.log.keep()
 
     def _starting_directory(self) -> Path:
         cwd, root = self._ctx.shell.cwd, self._ctx.workspace

@@ -12,6 +12,7 @@ from agent_tui.protocol.events import ApprovalRequested, Event, TurnStarted
 from agent_tui.ui.approver import ScreenApprover
 from agent_tui.ui.palette import Palette
 from agent_tui.ui.room import Room
+from agent_tui.ui.settling import settle
 from agent_tui.ui.turn import TurnView
 from agent_tui.ui.widgets.activity import waiting_words
 
@@ -108,6 +109,7 @@ class Link:
         """Put the screen over the conversation."""
         self._app.push_screen(screen)
         self._room.make(screen)
+        settle(self._app, screen, beside=self._app.transcript)
         undecided = len(screen.round.undecided())
         self._app.waits_for_person(waiting_words(len(screen.round.rows), undecided))
 

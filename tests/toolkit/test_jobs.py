@@ -8,6 +8,7 @@ from agent_tui.protocol.display import ResultContentType
 from agent_tui.protocol.errors import ToolError
 from agent_tui.toolkit.jobs import RUNNING_LIMIT
 from agent_tui.toolkit.line_filter import matching_lines
+from agent_tui.toolkit.output import OutputLog
 from tests.support.patience import PATIENCE_S, until
 from tests.support.tool_world import ToolWorld, gone, make_world, own, processes_with
 
@@ -176,6 +177,26 @@ async def test_a_flood_of_output_is_cut_and_kept_in_the_file(world: ToolWorld) -
 
     assert len(result.output) < 32_000
     assert "left out; the whole output is in" in result.output
+
+
+async def test_output_that_is_not_in_its_file_yet_is_read(
+    world: ToolWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, write = asyncio.Event(), OutputLog._write
+
+    async def slow(log: OutputLog) -> None:
+        await gate.wait()
+        await write(log)
+
+    monkeypatch.setattr(OutputLog, "_write", slow)
+    await world.bash("echo hi; sleep 987.9", run_in_background=True)
+    log = world.jobs._jobs["job-1"].shell.log
+    await until(lambda: log.bytes == 3)
+    read = await world.run("bash_output", job_id="job-1")
+    gate.set()
+    await world.run("bash_kill", job_id="job-1")
+
+    assert read.output.startswith("hi\n")
 
 
 async def test_panels_and_summaries(world: ToolWorld) -> None:

@@ -136,7 +136,8 @@ async def test_a_gigabyte_costs_little_memory_and_the_loop_stays_responsive(tmp_
     log = OutputLog(tmp_path / "log")
 
     async def take(chunk: bytes) -> None:
-        await log.feed(chunk)
+        log.take(chunk)
+        await log.keep()
 
     busy: list[float] = []
 
@@ -234,7 +235,8 @@ def test_control_sequences_go(raw: str, plain: str) -> None:
 
 async def test_a_small_output_leaves_no_file(tmp_path: Path) -> None:
     log = OutputLog(tmp_path / "log")
-    await log.feed(b"x" * FILE_FROM_BYTES)
+    log.take(b"x" * FILE_FROM_BYTES)
+    await log.keep()
     await log.close()
 
     assert (log.path, list(tmp_path.iterdir())) == ("", [])
@@ -242,7 +244,8 @@ async def test_a_small_output_leaves_no_file(tmp_path: Path) -> None:
 
 async def test_a_disk_that_is_full_costs_the_file_and_not_the_output(tmp_path: Path) -> None:
     log = OutputLog(Path("/dev/full/nope"))
-    await log.feed(b"hello\n" * 10_000)
+    log.take(b"hello\n" * 10_000)
+    await log.keep()
     await log.close()
 
     assert log.plain.text().startswith("hello\n")
@@ -255,7 +258,8 @@ async def test_an_existing_file_or_link_is_never_written_to(tmp_path: Path) -> N
     victim.write_text("precious")
     (tmp_path / "log").symlink_to(victim)
     log = OutputLog(tmp_path / "log")
-    await log.feed(b"x" * 100_000)
+    log.take(b"x" * 100_000)
+    await log.keep()
     await log.close()
 
     assert victim.read_text() == "precious"

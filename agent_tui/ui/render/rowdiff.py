@@ -20,6 +20,7 @@ from textual.app import App, ReturnType
 from textual.screen import Screen
 from textual.signal import Signal
 from textual.strip import Strip
+from textual.timer import Timer
 
 LEAST_MOVED = 3
 # Clusters that every terminal draws in the same number of cells. A row with any other is written whole: where a
@@ -231,6 +232,7 @@ class RowDiffApp(App[ReturnType]):
 
     diffs_rows = True
     _terminal_rows: RowDiff | None = None
+    _hold: Timer | None = None
 
     def watch_terminal(self) -> None:
         """Forget what the terminal shows each time the program was suspended."""
@@ -253,7 +255,26 @@ class RowDiffApp(App[ReturnType]):
         self.refresh(layout=True)
         self.screen.refresh()
 
+    @property
+    def holds_frames(self) -> bool:
+        """Whether frames are held back."""
+        return self._hold is not None
+
+    def hold_frames(self, *, most_s: float) -> None:
+        """Write no frame until `release_frames`, or until `most_s` seconds have passed."""
+        self.release_frames()
+        self._hold = self.set_timer(most_s, self.release_frames)
+
+    def release_frames(self) -> None:
+        """Write what the held frames came to; without held ones it does nothing."""
+        if self._hold is not None:
+            self._hold.stop()
+            self._hold = None
+            self.screen.refresh()
+
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        if self._hold is not None:
+            return
         shown = renderable
         if isinstance(renderable, LayoutUpdate | ChopsUpdate) and self.diffs_rows and not self.is_inline:
             width, height = self.size
