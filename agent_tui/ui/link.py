@@ -116,6 +116,7 @@ class Link:
     def close_approval(self, screen: ApprovalScreen) -> None:
         """Take the screen away, with whatever stands above it."""
         screen.finish(None)
+        self._app.release_frames()
         self._room.give_back()
         self._app.person_answered()
 

@@ -50,3 +50,16 @@ async def test_frames_are_written_again_when_the_layout_is_never_found(
         await here.approval()
 
         await here.until(lambda: not here.app.holds_frames)
+
+
+async def test_a_screen_that_goes_at_once_holds_nothing_back(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settling, "SAME_FRAMES", 10**9)
+    monkeypatch.setattr(settling, "MOST_S", 60.0)
+    script = [[approve(bash_request("c1", "touch made"))]]
+    async with stage(workspace, backend=FakeBackend(workspace, script=script)) as here:
+        await here.send("go")
+        await here.until(lambda: here.app.holds_frames)
+        here.app.link.approver.lower()
+        assert not here.app.holds_frames
