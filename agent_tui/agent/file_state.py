@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agent_tui.agent.file_scan import SETTLED_NS, Scanner
 from agent_tui.agent.hidden_then import HiddenThen
-from agent_tui.sessions.blobs import write_all
+from agent_tui.protocol.private_file import write_all
 from agent_tui.sessions.packs import PackedBlobs
 from agent_tui.sessions.trees import FILE, LINK, Entry, Tree, TreeStore
 from agent_tui.toolkit.rooted import make_folders, open_folder

@@ -19,7 +19,7 @@ from agent_tui.agent.answers import (
 )
 from agent_tui.agent.attaching import Attach, nothing_attached
 from agent_tui.agent.conversation import uses_of
-from agent_tui.agent.queue import MessageQueue, as_typed
+from agent_tui.agent.queue import MessageQueue
 from agent_tui.agent.respond import ACCEPTED, MAX_RETRIES, MISSING, NOT_REACHED, RESPOND, check
 from agent_tui.agent.stop import TurnStopped
 from agent_tui.agent.teller import Teller
@@ -28,6 +28,7 @@ from agent_tui.agent.turn_hooks import MAX_GO_ONS, NoTurnHooks, TurnHooks, hook_
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.protocol.messages import AssistantMessage, TextBlock, ToolUseBlock, UserBlock, UserMessage
+from agent_tui.protocol.slash_line import as_typed
 from agent_tui.protocol.tools import BatchResult, Effect, ToolCall, ToolCallOutcome, TurnStop
 from agent_tui.providers.base import Provider
 from agent_tui.toolkit.source import ToolSource

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui.agent.loop import Agent
-from agent_tui.agent.queue import MessageQueue, as_typed
+from agent_tui.agent.queue import MessageQueue
 from agent_tui.conversation.branch import git_branch
 from agent_tui.conversation.desk import Desk
 from agent_tui.conversation.house import Belongings, SessionHouse
@@ -37,7 +37,7 @@ from agent_tui.protocol.events import EventSink, Notice
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.permissions import Approver
 from agent_tui.protocol.replay import BlockKind, ReplayBlock, StoredText
-from agent_tui.protocol.slash_line import without_escape
+from agent_tui.protocol.slash_line import as_typed, without_escape
 from agent_tui.protocol.tools import TurnResult
 from agent_tui.sandbox.granted import GrantedSandbox
 from agent_tui.sandbox.interface import Sandbox

@@ -1,4 +1,4 @@
-"""Files that only their owner reads: written whole or not at all, changed by one program at a time."""
+"""Files that only their owner reads: written whole or not at all, changed by one program at a time; whole writes."""
 
 import contextlib
 import fcntl
@@ -38,3 +38,10 @@ def alone_with(path: Path) -> Generator[None]:
         yield
     finally:
         os.close(lock)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of `data`, however little the system takes at a time. Raises OSError."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,7 +1,6 @@
 """Large payloads beside the session files, stored once by their hash."""
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,10 +55,3 @@ class Blobs:
         for path in sorted(self._folder.glob("??/*")):
             if _NAME.fullmatch(path.name):
                 yield path.name
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of `data`, however little the system takes at a time. Raises OSError."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

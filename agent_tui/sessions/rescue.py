@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from agent_tui.sessions.blobs import write_all
+from agent_tui.protocol.private_file import write_all
 from agent_tui.sessions.frames import RawRecord, dumps
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from agent_tui import __version__
 from agent_tui.protocol.errors import SessionError, SessionNameError
 from agent_tui.protocol.near_names import slips
-from agent_tui.sessions.blobs import Blobs, write_all
+from agent_tui.protocol.private_file import write_all
+from agent_tui.sessions.blobs import Blobs
 from agent_tui.sessions.frames import (
     FORMAT_VERSION,
     Frames,

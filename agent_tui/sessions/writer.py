@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent_tui.protocol.errors import SessionInUseError
-from agent_tui.sessions.blobs import write_all
+from agent_tui.protocol.private_file import write_all
 from agent_tui.sessions.lock import HEARTBEAT_S, SessionLock
 
 T = TypeVar("T")

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from agent_tui.protocol.private_file import write_all
 from agent_tui.toolkit.paths import Target
 from agent_tui.toolkit.rooted import opened_parent
 from agent_tui.toolkit.stale import PendingTemps
@@ -122,18 +123,12 @@ def _new_name(step: _Staged, pending: PendingTemps) -> str:
 def _fill(step: _Staged, data: bytes) -> None:
     descriptor = os.open(step.temp, _CREATE_FLAGS, 0o600, dir_fd=step.folder)
     try:
-        _write_all(descriptor, data)
+        write_all(descriptor, data)
         _dress(step, descriptor)
         os.fsync(descriptor)
         step.stamp = Stamp.of(os.fstat(descriptor))
     finally:
         os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def _dress(step: _Staged, descriptor: int) -> None:
@@ -266,7 +261,7 @@ def _copy(folder: int, old: str, new: str) -> None:
         stack.callback(os.close, made)
         try:
             while chunk := os.read(source, _COPY_CHUNK_BYTES):
-                _write_all(made, chunk)
+                write_all(made, chunk)
             os.fchmod(made, _copy_attributes(old, folder, made))
             status = os.fstat(source)
             os.utime(made, ns=(status.st_atime_ns, status.st_mtime_ns))

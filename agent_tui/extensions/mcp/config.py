@@ -86,10 +86,11 @@ def find_servers(files: ConfigFiles, *, environ: Mapping[str, str] | None = None
                 unread[_label(source)] = len(problems)
                 problems.append(f"{_label(source)}: {error}")
                 continue
+            is_ours = (
+                isinstance(source, Path) and source.suffix == ".toml"
+            )  # others write into the JSON files, too
             for spec in specs:
-                if (
-                    isinstance(source, Path) and source.suffix == ".toml"
-                ):  # other programs write into the JSON files, too
+                if is_ours:
                     problems += [f"{spec.file}: the MCP server {spec.name!r}: {key}" for key in spec.unknown]
                 first = found.setdefault(spec.name, spec)
                 if first is not spec:
