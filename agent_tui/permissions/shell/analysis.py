@@ -28,11 +28,12 @@ _INTERPRETER = re.compile(
 
 @dataclass(frozen=True)
 class _Found:
-    """Parts, touches and reasons of one script."""
+    """Parts, touches and reasons of one script, and the paths that stand anywhere in one that is not plain."""
 
     parts: tuple[Part, ...]
     touches: tuple[Touch, ...]
     reasons: tuple[str, ...]
+    mentions: tuple[tuple[str, ...], ...] = ()
 
 
 class Analyser:
@@ -65,6 +66,7 @@ class Analyser:
         parts = found.parts or (exact_part(command, "nothing that can be read as a command"),)
         if not found.parts and not _is_empty(command):
             reasons.append("nothing that can be read as a command")
+        parts = (replace(parts[0], mentions=(*parts[0].mentions, *found.mentions)), *parts[1:])
         return Analysis(command, parts, _merged(found.touches), tuple(dict.fromkeys(reasons)))
 
 
@@ -89,7 +91,8 @@ class _Run:
 
     def script(self, text: str, cwd: str, *, depth: int) -> _Found:
         """Analyse a script and, to a depth, the scripts that it runs."""
-        tree = TreeReader(text, home=self._world.home, cwd=cwd).read()
+        reader = TreeReader(text, home=self._world.home, cwd=cwd)
+        tree = reader.read()
         reasons = list(tree.reasons)
         script: Script = tree
         try:
@@ -111,6 +114,7 @@ class _Run:
             tuple(dict.fromkeys(j.part for j in judged)),
             tuple(touch for j in judged for touch in j.touches),
             tuple(dict.fromkeys(reasons)),
+            tuple(self._judge.mentions(reader.literals(), cwd)) if reasons else (),
         )
 
     def shallow(self, text: str, cwd: str) -> _Found:
@@ -157,7 +161,7 @@ class _Run:
         if inner is not None:
             touches.extend(inner.touches)
             reasons.extend(f"{reason}, inside {part.argv[0]}" for reason in inner.reasons if depth == 0)
-            part = _with_inner(part, inner.parts)
+            part = _with_inner(part, inner)
         if depth >= MAX_DEPTH and any(shell_script(layer) for layer in _layers(simple)):
             part = replace(part, sealed="it is nested too deeply to be read", lasting=False, pattern="")
         if judged.cwd not in (cwd, "") and (moved := self._moved(simple, judged.cwd)) is not None:
@@ -188,6 +192,7 @@ class _Run:
             tuple(part for f in found for part in f.parts),
             tuple(touch for f in found for touch in f.touches),
             tuple(reason for f in found for reason in f.reasons),
+            tuple(paths for f in found for paths in f.mentions),
         )
 
     def _moved(self, simple: Simple, to: str) -> Touch | str | None:
@@ -256,13 +261,14 @@ def _directories_of(
     return Directories(outer, outer)
 
 
-def _with_inner(part: Part, inner: tuple[Part, ...]) -> Part:
+def _with_inner(part: Part, found: _Found) -> Part:
     """Let rules and the risk of the commands inside count for the one that runs them."""
+    inner = found.parts
     sealed = next((p for p in inner if p.sealed), None)
     return replace(
         part,
         spellings=(*part.spellings, *(s for p in inner for s in p.spellings)),
-        mentions=(*part.mentions, *(m for p in inner for m in p.mentions)),
+        mentions=(*part.mentions, *(m for p in inner for m in p.mentions), *found.mentions),
         risk=Risk.HIGH if part.risk is Risk.HIGH or any(p.risk is Risk.HIGH for p in inner) else part.risk,
         lasting=part.lasting and all(p.lasting for p in inner),
         sealed=part.sealed or (sealed.sealed if sealed else ""),

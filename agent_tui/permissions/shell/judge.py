@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -260,13 +260,12 @@ class Judge:
             pattern=_pattern(words, verdict),
             spellings=tuple(_readings(words)),
             allow_as=allow_as,
-            mentions=tuple(self._mentions(simple, cwd)),
+            mentions=tuple(self.mentions(_arguments(simple), cwd)),
         )
 
-    def _mentions(self, simple: Simple, cwd: str) -> Iterator[tuple[str, ...]]:
-        """Give every path that a command names, for deny and ask rules."""
-        targets = [redirect.target for redirect in simple.redirects if redirect.target]
-        for word in (*simple.words[1:], *targets, *(value for _, value in simple.assigns)):
+    def mentions(self, words: Iterable[Word], cwd: str) -> Iterator[tuple[str, ...]]:
+        """Give every path that words name, for deny and ask rules."""
+        for word in words:
             texts = [word.text, word.text.partition("=")[2]]
             if word.text.startswith("-") and len(word.text) > 2:
                 texts = [word.text, word.text.partition("=")[2], word.text[2:]]
@@ -279,6 +278,12 @@ class Judge:
                     yield self._world.place(
                         text.replace("~", self._world.home, 1) if text.startswith("~/") else text, cwd
                     ).spellings
+
+
+def _arguments(simple: Simple) -> tuple[Word, ...]:
+    """Give what stands behind a program's name, and what is redirected and assigned."""
+    targets = [redirect.target for redirect in simple.redirects if redirect.target]
+    return (*simple.words[1:], *targets, *(value for _, value in simple.assigns))
 
 
 def _paths_in(text: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Finds every command of a script with tree-sitter, also those inside what the strict parser refuses."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -35,6 +36,12 @@ _REASONS = {
     "test_command": "a test of the shell",
     "translated_string": "a translated string",
 }
+_LITERALS = frozenset(
+    {"word", "raw_string", "string", "string_content", "ansi_c_string", "concatenation", "extglob_pattern"}
+)
+_MOST_ROUNDS = 8
+_MOST_REPEATED = 24
+_BACKTICKS = re.compile(r"(?<!\\)`((?:[^`\\]|\\.)*)`", re.DOTALL)
 
 
 @dataclass
@@ -48,12 +55,14 @@ class TreeScript(Script):
 class TreeReader:
     """Walks the syntax tree of one script."""
 
-    def __init__(self, text: str, *, home: str, cwd: str) -> None:
+    def __init__(self, text: str, *, home: str, cwd: str, found: TreeScript | None = None) -> None:
         self._source = text.encode()
         self._home = home
+        self._cwd = cwd
+        self._root: Node | None = None
         self._scope: tuple[int, ...] = ()
         self._scopes = 0
-        self.found = TreeScript(variables={"HOME": home, "PWD": cwd})
+        self.found = found or TreeScript(variables={"HOME": home, "PWD": cwd})
 
     def read(self) -> TreeScript:
         """Give all commands in order."""
@@ -61,12 +70,21 @@ class TreeReader:
         from tree_sitter import Language, Parser
         from tree_sitter_bash import language
 
-        root = Parser(Language(language())).parse(self._source).root_node
+        root = self._root = Parser(Language(language())).parse(self._source).root_node
         if root.has_error:
             self.found.broken = True
             self.found.reasons.append("the command cannot be parsed")
         self._visit(root, "")
         return self.found
+
+    def literals(self) -> Iterator[Word]:
+        """Give every word and piece of text, wherever it stands: in lists, conditions, defaults of variables."""
+        pending = [self._root] if self._root is not None else []
+        while pending:
+            node = pending.pop()
+            if node.type in _LITERALS:
+                yield self._word(node)
+            pending.extend(child for child in node.children if child.type not in ("command_name", "comment"))
 
     def _visit(self, node: "Node", joined_by: str) -> None:
         match node.type:
@@ -78,6 +96,10 @@ class TreeReader:
                 self._redirected(node, joined_by)
             case "test_command":
                 self._test(node, joined_by)
+            case "file_redirect" | "herestring_redirect" | "heredoc_redirect":
+                self._bare_redirect(node, joined_by)
+            case "for_statement":
+                self._loop(node, joined_by)
             case "comment":
                 return
             case _:
@@ -117,6 +139,29 @@ class TreeReader:
                 joined_by = child.type
         self._scope = outer
 
+    def _bare_redirect(self, node: "Node", joined_by: str) -> None:
+        """Read a redirection without a command of its own: `$(<FILE)`, that of a function."""
+        words: list[Word] = []
+        redirects = tuple(self._redirect(node, words))
+        self._add(tuple(words), redirects, node, (), joined_by)
+        if node.type == "heredoc_redirect":
+            self._after_heredoc(node)
+        else:
+            self._nested(node)
+
+    def _loop(self, node: "Node", joined_by: str) -> None:
+        """Walk the body of `for` once for each of its first values."""
+        name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+        values = [w.text for value in node.children_by_field_name("value") for w in self._fields(value)]
+        variable = self._text(name) if name is not None else ""
+        self.found.variables[variable] = values[0] if values else ""
+        self._other(node, joined_by)
+        for value in values[1:_MOST_ROUNDS]:
+            if body is None or len(self.found.steps) >= _MOST_REPEATED:
+                break
+            self.found.variables[variable] = value
+            self._visit(body, ";")
+
     def _assignment(self, node: "Node") -> tuple[str, Word]:
         name = node.child_by_field_name("name")
         value = node.child_by_field_name("value")
@@ -137,11 +182,11 @@ class TreeReader:
                 case "file_redirect" | "herestring_redirect" | "heredoc_redirect":
                     own.extend(self._redirect(child, words))
                 case "command_name":
-                    words.append(self._word(child.children[0] if child.children else child))
+                    words.extend(self._fields(child.children[0] if child.children else child))
                 case "(" | ")":
                     self.found.reasons.append("a subshell")
                 case _:
-                    words.append(self._word(child))
+                    words.extend(self._fields(child))
         self._add(tuple(words), (*own, *redirects), node, tuple(assigns), joined_by)
         for child in node.children:
             self._nested(child)
@@ -204,9 +249,14 @@ class TreeReader:
 
     def _after_heredoc(self, node: "Node") -> None:
         """Visit what stands on the line of `<<` after it, and expansions in its body."""
+        starts = [self._text(child) for child in node.children if child.type == "heredoc_start"]
+        quoted = any(char in start for start in starts for char in "'\"\\")
         for child in node.children:
             if child.type == "heredoc_body":
                 self._nested(child)
+                for match in _BACKTICKS.finditer("" if quoted else self._text(child)):
+                    self.found.reasons.append(_REASONS["command_substitution"])
+                    TreeReader(match[1], home=self._home, cwd=self._cwd, found=self.found).read()
             elif child.is_named and child.type not in (
                 "heredoc_start",
                 "heredoc_end",
@@ -296,6 +346,13 @@ class TreeReader:
             pass
         return Word(self._guess(node), raw, static=False)
 
+    def _fields(self, node: "Node") -> list[Word]:
+        """Read one argument, or those that a variable outside quotes falls into."""
+        word = self._word(node)
+        if node.type not in ("simple_expansion", "expansion") or not word.text.strip():
+            return [word]
+        return [Word(text, word.raw, static=False) for text in word.text.split()]
+
     def _guess(self, node: "Node") -> str:
         """Give the likely text of a word that holds expansions: known variables filled in, unknown ones empty."""
         raw = self._text(node)
@@ -308,13 +365,24 @@ class TreeReader:
                 except NotStatic:
                     return raw[2:-1]
             case "simple_expansion" | "expansion":
-                return self.found.variables.get(raw.strip('${}"'), "")
+                return self._guess_variable(node)
             case "command_substitution" | "process_substitution" | "arithmetic_expansion":
                 return ""
             case "string" | "concatenation" | "command_name" | "translated_string":
                 return self._guess_children(node)
             case _:
                 return raw.replace("\\\n", "").replace("\\", "")
+
+    def _guess_variable(self, node: "Node") -> str:
+        """Give what is known of a variable, or the text that stands in for it: `${x:-FILE}`, `${x:+FILE}`."""
+        raw = self._text(node)
+        match = re.match(r"\$\{(\w+):?([-=+])", raw)
+        if match is None:
+            return self.found.variables.get(raw.strip('${}"'), "")
+        known = self.found.variables.get(match[1], "")
+        if known and match[2] != "+":
+            return known
+        return "".join(self._guess(child) for child in node.named_children[1:])
 
     def _guess_children(self, node: "Node") -> str:
         out: list[str] = []

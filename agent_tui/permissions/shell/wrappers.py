@@ -28,6 +28,8 @@ _SUBCOMMANDS = frozenset({"run", "exec", "tool", "x", "stat", "record", "shell"}
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 _NAME = re.compile(r"[A-Za-z0-9_.+/~-]+")
 _ASSIGN = re.compile(r"[A-Za-z_]\w*=")
+_SPLIT_STRING = re.compile(r"(?:-[A-Za-z0-9]*?S|--split-string(?:=|$))(.*)", re.DOTALL)
+_CALLBACK = re.compile(r"-[A-Za-z]*?C(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +114,33 @@ def base_name(program: str) -> str:
 
 
 def shell_script(words: tuple[Word, ...]) -> Word | None:
-    """Give the script that `bash -c SCRIPT`, `eval ...` or `env -S` would run; None when it runs none."""
+    """Give the script that `bash -c SCRIPT`, `eval ...`, `trap`, `env -S` would run; None when it runs none."""
     name = base_name(words[0].text) if words else ""
     if name == "eval" and len(words) > 1:
         return _joined(words[1:])
     if name in SHELLS or name in ("su", "script", "flock", "watch"):
         return _after_c(words, name)
+    if name == "trap":
+        operands = [word for word in words[1:] if not word.text.startswith("-")]
+        return operands[0] if len(operands) > 1 else None
+    if name == "alias":
+        text = "\n".join(word.text.partition("=")[2] for word in words[1:])
+        return Word(text, text, static=all(word.static for word in words)) if text.strip() else None
     if name == "env":
-        return next(
-            (words[at + 1] for at in range(1, len(words) - 1) if words[at].text in ("-S", "--split-string")),
-            None,
-        )
+        return _valued(words, _SPLIT_STRING)
+    if name in ("complete", "compgen", "mapfile", "readarray"):
+        return _valued(words, _CALLBACK)
     if name in ("ssh", "parallel") and len(words) > 2:
         return _joined(words[2:])
+    return None
+
+
+def _valued(words: tuple[Word, ...], option: re.Pattern[str]) -> Word | None:
+    """Give the value of an option, glued to it or in the word that follows."""
+    for at in range(1, len(words)):
+        if match := option.fullmatch(words[at].text):
+            following = words[at + 1] if at + 1 < len(words) else None
+            return Word(match[1], match[1], static=words[at].static) if match[1] else following
     return None
 
 
