@@ -6,22 +6,21 @@ import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from agent_tui.agent.loop import Agent
 from agent_tui.agent.stop import StopSwitch, TurnStopped
+from agent_tui.conversation.lent_rules import lent_rules
 from agent_tui.conversation.stops import Stops
 from agent_tui.executor.rounds import Rounds
 from agent_tui.extensions.command_text import Piece, joined, pieces
 from agent_tui.extensions.commands import CommandFile, CommandLibrary
 from agent_tui.extensions.skills import Skill, SkillLibrary
-from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_rule
+from agent_tui.permissions.grammar import Rule
 from agent_tui.permissions.policy import Policy
 from agent_tui.protocol.errors import AgentTuiError, ToolError
 from agent_tui.protocol.messages import ImageBlock
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.protocol.permissions import Decision
 from agent_tui.protocol.slash_line import slash_line
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome, TurnResult
 from agent_tui.providers.base import Provider
@@ -126,7 +125,8 @@ class SessionCommands:
 
     async def problems(self) -> Sequence[str]:
         found = await asyncio.to_thread(self._library.find)
-        wrong = [text for file in found.commands for text in _rules(file)[1]]
+        skills = await asyncio.to_thread(self._skills.find)
+        wrong = [text for file in (*found.commands, *skills.skills) for text in lent_rules(file)[1]]
         return [*(str(fault) for fault in found.faults), *wrong]
 
     async def named(self, text: str) -> tuple[str, str] | None:
@@ -204,7 +204,7 @@ class SessionCommands:
         """Give the allow rules of a command; those of a project only while it is trusted as it is."""
         if file.origin == "project" and not await asyncio.to_thread(self._counts):
             return ()
-        return _rules(file)[0]
+        return lent_rules(file)[0]
 
     async def _prompt(self, own: _Own, args: str, switch: StopSwitch) -> tuple[str, str]:
         """Give the whole prompt, and of it what a person wrote. Raises _Unsent, TurnStopped, ToolError."""
@@ -278,17 +278,3 @@ def _printed(outcome: ToolCallOutcome) -> str:
 
 def _command(outcome: ToolCallOutcome) -> str:
     return outcome.title or outcome.tool_name
-
-
-def _rules(file: CommandFile | Skill) -> tuple[list[Rule], list[str]]:
-    """Give the rules of `allowed-tools`, and a sentence for each that is none."""
-    layer = Layer.PROJECT if file.origin == "project" else Layer.USER
-    rules: list[Rule] = []
-    wrong: list[str] = []
-    for text in file.allowed_tools:
-        origin = Origin(layer, Path(file.path.anchor), str(file.path), file.rules_line)
-        try:
-            rules.append(parse_rule(text, Decision.ALLOW, origin))
-        except RuleError as error:
-            wrong.append(f"{file.path}:{file.rules_line}: allowed-tools: {error}")
-    return rules, wrong

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_tui.protocol.rule_words import split_words
+
 MAX_FILE_BYTES = 1 << 20
 _KEY = re.compile(r"([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:\s#.*)?""")
-_RULE = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 _ESCAPES = {"n": "\n", "t": "\t"}
 
 
@@ -55,7 +56,7 @@ class Document:
 
     def rules(self, key: str) -> tuple[str, ...]:
         """Give a value as rules such as `Bash(git add *)`: between commas or blanks outside brackets."""
-        return tuple(_RULE.findall(self.values.get(key, "")))
+        return tuple(split_words([self.values.get(key, "")]))
 
 
 def read_document(path: Path, *, needs_head: bool = True) -> Document:

@@ -15,7 +15,7 @@ from agent_tui.run.extension_checks import extension_checks
 from agent_tui.run.found_problems import found_problems
 from agent_tui.run.models import provider_spec
 from agent_tui.run.options import RunOptions
-from agent_tui.run.own_checks import skill_checks, tool_checks
+from agent_tui.run.own_checks import text_checks, tool_checks
 from agent_tui.run.settings import settings_of_a_run
 from agent_tui.sandbox.probe import bwrap_refused
 
@@ -37,7 +37,7 @@ def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
         _folders(paths),
         *_settings(workspace, inside=inside),
         *([] if inside else tool_checks(workspace, paths)),
-        *skill_checks(workspace),
+        *text_checks(workspace),
         *([] if inside else extension_checks(workspace, paths)),
     ]
 

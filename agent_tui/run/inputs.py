@@ -1,8 +1,7 @@
 """Reads what flags name: prompt files, an answer schema, rules and names of tools."""
 
 import os
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -14,10 +13,10 @@ from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import Decision
+from agent_tui.protocol.rule_words import split_words
 from agent_tui.run.options import RunOptions
 
 MAX_FILE_BYTES = 1_000_000
-_SIGN = re.compile(r"[\s,()]")
 
 
 @dataclass(frozen=True)
@@ -100,29 +99,6 @@ def read_text(flag: str, path: Path) -> str:
         raise UsageError(f"{flag}: cannot read {str(path)!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{flag}: {str(path)!r} is not UTF-8") from error
-
-
-def split_words(given: Iterable[str]) -> list[str]:
-    """Split `Bash(git *), Edit Read` at commas and blanks outside brackets; what follows an open one is one word."""
-    return [word for text in given for word in _words(text)]
-
-
-def _words(text: str) -> Iterator[str]:
-    start = depth = 0
-    for sign in _SIGN.finditer(text):
-        match sign[0]:
-            case "(":
-                depth += 1
-            case ")":
-                depth -= 1
-            case _ if depth <= 0:
-                if word := text[start : sign.start()]:
-                    yield word
-                start, depth = sign.end(), 0
-            case _:
-                pass
-    if word := text[start:].rstrip():
-        yield word
 
 
 def _text(flag: str, text: str, file: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""Checks tool files and skills for doctor: which loaded, and why others did not."""
+"""Checks tool files, skills and commands for doctor: which loaded, and why others did not."""
 
 from pathlib import Path
 
@@ -34,13 +34,19 @@ def tool_checks(workspace: Path, paths: Paths) -> list[Check]:
     return checks or [Check("own tools", True, "none")]
 
 
-def skill_checks(workspace: Path) -> list[Check]:
-    """Read the skills of the project and the person's; a line for all that can be used, and one for each that cannot."""
-    from agent_tui.run.texts import skill_library
+def text_checks(workspace: Path) -> list[Check]:
+    """Read the skills and commands of the project and the person's; a line for all that can be used, and one for each fault."""
+    from agent_tui.conversation.lent_rules import lent_rules
+    from agent_tui.run.counted import Counted
+    from agent_tui.run.texts import command_library, skill_library
 
     found = skill_library(workspace).find()
-    names = ", ".join(skill.name for skill in found.skills)
+    own = command_library(Counted(), workspace, project_counts=lambda: True).find()
     return [
-        Check("skills", True, names or "none"),
+        Check("skills", True, ", ".join(skill.name for skill in found.skills) or "none"),
         *(Check("skill", False, str(fault)) for fault in found.faults),
+        *(Check("skill", False, text) for skill in found.skills for text in lent_rules(skill)[1]),
+        Check("commands", True, ", ".join(f"/{command.name}" for command in own.commands) or "none"),
+        *(Check("command", False, str(fault)) for fault in own.faults),
+        *(Check("command", False, text) for command in own.commands for text in lent_rules(command)[1]),
     ]

@@ -4,7 +4,8 @@ import pytest
 
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.permissions import Decision
-from agent_tui.run.inputs import read_inputs, read_schema, split_words
+from agent_tui.protocol.rule_words import split_words
+from agent_tui.run.inputs import read_inputs, read_schema
 from agent_tui.run.options import RunOptions
 
 SCHEMA = '{"type": "object", "properties": {"n": {"type": "integer"}}}'

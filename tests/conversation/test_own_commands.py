@@ -227,6 +227,17 @@ async def test_hooks_look_at_the_shell_lines_and_at_the_whole_prompt(workspace: 
         assert '"prompt": "Go there."' in (workspace / "told").read_text()
 
 
+async def test_a_rule_with_an_unclosed_bracket_lends_nothing(workspace: Path) -> None:
+    mine("fix", "---\nallowed-tools: Bash(git add *\n---\nFix it.")
+    rm = calls(use("bash", {"command": "rm a"}, call_id="c0"))
+    async with open_core(workspace, rm, text("done"), approver=ScriptedApprover(deny=["c0"])) as world:
+        await world.core.run_prompt("/fix")
+
+        assert world.approver.asked == [["c0"]]
+        (problem,) = await world.core.own.problems()
+        assert "fix.md:2: allowed-tools: 'Bash(git add *' is not `Tool` or `Tool(specifier)`" in problem
+
+
 async def test_what_is_wrong_with_commands_is_listed(workspace: Path) -> None:
     mine("bad", "---\nallowed-tools: Bash( )\n---\ntext")
     mine("empty", "")

@@ -38,6 +38,29 @@ def test_doctor_lists_own_tools_and_skills_and_why_others_failed(
     assert any(line.startswith("look skill: ") and "bad/SKILL.md" in line for line in lines)
 
 
+def test_doctor_names_rules_of_commands_and_skills_that_are_none(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(workspace)
+    for name, head in (
+        ("commands/fix.md", ""),
+        ("skills/tidy/SKILL.md", "name: tidy\ndescription: Tidies.\n"),
+    ):
+        file = config_folder() / name
+        file.parent.mkdir(parents=True)
+        file.write_text(f"---\n{head}allowed-tools: Bash(git *\n---\nGo.\n")
+
+    assert main(["doctor"]) == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    assert "ok   commands: /fix" in lines
+    for kind, place in (("command", "fix.md:2"), ("skill", "SKILL.md:4")):
+        assert any(
+            line.startswith(f"look {kind}: ") and f"{place}: allowed-tools: 'Bash(git *'" in line
+            for line in lines
+        )
+
+
 def model_line(capsys: pytest.CaptureFixture[str]) -> str:
     return next(line for line in capsys.readouterr().out.splitlines() if " model: " in line)
 

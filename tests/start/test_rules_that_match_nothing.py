@@ -10,7 +10,8 @@ from agent_tui.permissions.decide import where
 from agent_tui.permissions.grammar import Layer, Origin, parse_rule
 from agent_tui.protocol.errors import AgentTuiError, UsageError
 from agent_tui.protocol.permissions import Decision
-from agent_tui.run.inputs import read_inputs, refuse_unknown_tools, split_words
+from agent_tui.protocol.rule_words import split_words
+from agent_tui.run.inputs import read_inputs, refuse_unknown_tools
 from agent_tui.run.options import RunOptions
 from tests.support.core_world import config_folder, configure, open_core
 
