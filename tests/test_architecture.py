@@ -21,7 +21,7 @@ LAYERS: dict[str, set[str]] = {
     "config": {"protocol"},
     "agent": {"protocol", "toolkit", "permissions", "executor", "providers", "sessions", "sandbox"},
     "headless": {"protocol", "toolkit", "permissions"},
-    "ui": {"protocol", "toolkit", "permissions", "sessions", "config"},
+    "ui": {"protocol", "toolkit", "permissions", "sessions"},
 }
 FLOORS = (
     {"conversation"},

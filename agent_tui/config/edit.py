@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,8 @@ from agent_tui.config.load import BOM, read_exact, section_model, setting_keys
 from agent_tui.config.paths import PROJECT_FOLDER
 from agent_tui.protocol.errors import ConfigError
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.protocol.toml_text import parse_toml
+from agent_tui.protocol.plain_reasons import misfit
+from agent_tui.protocol.toml_text import TomlFault, parse_toml
 
 
 def parse_value(key: str, text: str, *, file: Path, known: Sequence[str] | None = None) -> object:
@@ -34,7 +34,7 @@ def parse_value(key: str, text: str, *, file: Path, known: Sequence[str] | None 
         try:
             value = _plain(model.model_validate({name: candidate}), name)
         except ValidationError as error:
-            reason = reason or error.errors()[0]["msg"]
+            reason = reason or misfit(error.errors(include_url=False)[0])
         else:
             _check_words(key, value, known, file)
             return value
@@ -152,10 +152,18 @@ class _Source:
             text = exact.removeprefix(BOM)
             windows = "\r\n" in text and text.count("\n") == text.count("\r\n")
             text = text.replace("\r\n", "\n") if windows else text
+            data = parse_toml(text)
             document = tomlkit.parse(text)
             bom = BOM if exact.startswith(BOM) else ""
-            return cls(document, parse_toml(text), bom, "\r\n" if windows else "\n")
-        except (TOMLKitError, RecursionError, tomllib.TOMLDecodeError) as error:
+            return cls(document, data, bom, "\r\n" if windows else "\n")
+        except TomlFault as error:
+            raise ConfigError(
+                f"the file is not valid TOML, mend it first: {error.reason}",
+                file=file,
+                key=key,
+                line=error.line,
+            ) from error
+        except (TOMLKitError, RecursionError) as error:
             raise ConfigError(
                 f"the file is not valid TOML, mend it first: {error}", file=file, key=key
             ) from error
@@ -174,7 +182,7 @@ class _Source:
         section, _, name = key.partition(".")
         try:
             now = parse_toml(text)
-        except tomllib.TOMLDecodeError:
+        except TomlFault:
             return False
         tables = [dict(cast("dict[str, object]", data.get(section, {}))) for data in (self.data, now)]
         found = tables[1].pop(name, None)

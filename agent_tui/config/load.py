@@ -1,6 +1,5 @@
 """Reads settings from their layers and remembers where each value came from."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,11 +7,11 @@ from pathlib import Path
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from agent_tui.config.choices import choices_of, refused_word
-from agent_tui.config.lines import line_of
 from agent_tui.config.settings import Settings
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.protocol.toml_text import parse_toml
+from agent_tui.protocol.plain_reasons import misfit, unreadable
+from agent_tui.protocol.toml_text import TomlFault, line_of, parse_toml
 
 MAX_SIZE_BYTES = 1_048_576
 BOM = "\ufeff"
@@ -138,9 +137,13 @@ class _File:
         try:
             text = read_text(layer.file)
             return cls(layer, text, parse_toml(text))
-        except tomllib.TOMLDecodeError as error:
-            problems.append(Problem(layer.file, "", f"not valid TOML: {error}", fatal=True))
-        except (ValueError, OSError) as error:
+        except TomlFault as error:
+            problems.append(
+                Problem(layer.file, "", f"not valid TOML: {error.reason}", error.line, fatal=True)
+            )
+        except OSError as error:
+            problems.append(Problem(layer.file, "", unreadable(error), fatal=True))
+        except ValueError as error:
             problems.append(Problem(layer.file, "", str(error), fatal=True))
         return cls(layer)
 
@@ -193,7 +196,8 @@ class _Loading:
             checked = model.model_validate({name: value})
         except ValidationError as error:
             words = choices_of(model.model_fields[name].annotation) if isinstance(value, str) else ()
-            reason = refused_word(value, words) if words else f"{error.errors()[0]['msg']}, got {value!r}"
+            fault = misfit(error.errors(include_url=False)[0])
+            reason = refused_word(value, words) if words else f"{fault}, got {value!r}"
             weaker = self.origins.get(key)
             counts = f"what {weaker} says counts" if weaker else "the default counts"
             self.problems.append(Problem(file, key, f"{reason}; {counts}", line))

@@ -9,10 +9,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from agent_tui.config.choices import choices_of
-from agent_tui.config.lines import line_of
 from agent_tui.config.load import Layer, Loaded, read_text
 from agent_tui.config.settings import Settings
-from agent_tui.protocol.toml_text import parse_toml
+from agent_tui.protocol.toml_text import line_of, parse_toml
 
 
 @dataclass(frozen=True)

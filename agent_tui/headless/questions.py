@@ -19,6 +19,7 @@ from agent_tui.protocol.permissions import (
     Scope,
     Verdict,
 )
+from agent_tui.protocol.plain_reasons import first_misfit
 
 
 class PermissionAnswer(BaseModel):
@@ -107,9 +108,7 @@ def read_answer(text: str | bytes) -> ApprovalAnswer:
     try:
         return ApprovalAnswer.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise AnswerRejected(f"{where}: {first['msg']}" if where else first["msg"]) from error
+        raise AnswerRejected(first_misfit(error, whole="an object is expected")) from error
 
 
 def verdicts(

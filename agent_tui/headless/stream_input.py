@@ -9,6 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from agent_tui.protocol.plain_reasons import first_misfit
+
 LINE_LIMIT_BYTES = 10_000_000
 
 
@@ -43,8 +45,7 @@ def user_text(line: bytes) -> str:
     try:
         return UserLine.model_validate_json(line).text
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ValueError(first_misfit(error, whole="an object is expected")) from error
 
 
 async def lines_of(descriptor: int) -> AsyncIterator[bytes]:

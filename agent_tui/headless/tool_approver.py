@@ -16,6 +16,7 @@ from agent_tui.protocol.permissions import (
     PermissionRequest,
     Verdict,
 )
+from agent_tui.protocol.plain_reasons import first_misfit
 
 AskTool = Callable[[JsonObject], Awaitable[str]]
 """Calls the tool and gives the text of its answer. Raises ToolError."""
@@ -62,7 +63,8 @@ class ToolApprover:
         try:
             answer = _ANSWER.validate_json(await self._ask(asked))
         except (ToolError, ValidationError) as error:
-            why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            is_misfit = isinstance(error, ValidationError)
+            why = first_misfit(error, whole="an object is expected") if is_misfit else error
             self._say(f"{self._name} gave no usable answer ({why}); the call of {request.tool} is denied.")
             return (await NobodyApprover().review([request]))[request.call_id]
         if isinstance(answer, _Deny):

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from agent_tui.headless.exit_codes import ExitCode
 from agent_tui.protocol.data import JsonObject, without_half_pairs
 from agent_tui.protocol.permissions import Decision, PermissionDecision, PermissionRequest, Verdict
+from agent_tui.protocol.plain_reasons import first_misfit
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome, ToolSpec
 
 
@@ -105,7 +106,7 @@ def parse_batch(text: str) -> list[ToolCall]:
         try:
             parsed = BatchLine.model_validate_json(without_half_pairs(line))
         except ValidationError as error:
-            reason = error.errors()[0]["msg"]
+            reason = first_misfit(error, whole="is no object")
             raise ValueError(
                 f'line {number}: {reason}; expected {{"name": ..., "input": {{...}}}}'
             ) from error

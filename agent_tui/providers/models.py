@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.messages import TokenUsage
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.plain_reasons import misfit
 from agent_tui.providers.base import Effort, ModelInfo
 
 Thinking = Literal["none", "adaptive", "budget", "effort"]
@@ -157,7 +158,7 @@ def _wrong_fields(fields: JsonObject) -> dict[str, str]:
         return {
             field: f"is no fact of a model{did_you_mean(field, known)}"
             if field not in ModelRow.model_fields
-            else f"{problem['msg']}, got {fields[field]!r}"
+            else f"{misfit(problem)}, got {fields[field]!r}"
             for problem in error.errors()
             for field in [str(problem["loc"][0])]
         }

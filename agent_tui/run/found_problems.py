@@ -47,7 +47,7 @@ def found_problems(workspace: Path, *, inside: bool = False) -> list[str]:
         *(problem for book in books for problem in rule_problems(book, known, told=told)),
         *hooks.problems,
         *servers.problems_beside(told),
-        *(f"{one.file}: mcp server {one.name!r}: {one.problem}" for one in servers.servers if one.problem),
+        *(f"{one.place()}: mcp server {one.name!r}: {one.problem}" for one in servers.servers if one.problem),
         *_of_the_interface(paths),
     ]
     return list(dict.fromkeys(found))

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent_tui.config.layers import settings_layers
-from agent_tui.config.lines import line_of
 from agent_tui.config.load import Loaded, Problem, load, read_text
 from agent_tui.config.paths import user_paths
 from agent_tui.extensions.trust import TrustStore
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.toml_text import line_of
 from agent_tui.run.options import RunOptions
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import cast
 
 from agent_tui.protocol.errors import ConfigError, ConfigErrors
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.protocol.toml_text import parse_toml
+from agent_tui.protocol.plain_reasons import unreadable
+from agent_tui.protocol.toml_text import TomlFault, parse_toml
 from agent_tui.ui.bindings import ACTIONS, DEFAULTS, RESERVED
 from agent_tui.ui.presets import PRESETS, Preset
 
@@ -172,11 +172,13 @@ def read_overrides(file: Path) -> Overrides:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", file=file, key="keymap") from error
+        raise ConfigError(unreadable(error), file=file, key="keymap") from error
     try:
         tables = parse_toml(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"is not TOML: {error}", file=file, key="keymap") from error
+    except TomlFault as error:
+        raise ConfigError(
+            f"not valid TOML: {error.reason}", file=file, key="keymap", line=error.line
+        ) from error
     return _Check(file, text).overrides(tables)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import cast
 
 from textual.theme import Theme
 
-from agent_tui.config.lines import line_of
 from agent_tui.protocol.errors import ConfigError, ConfigErrors
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.protocol.toml_text import parse_toml
+from agent_tui.protocol.plain_reasons import unreadable
+from agent_tui.protocol.toml_text import TomlFault, line_of, parse_toml
 from agent_tui.ui.palette import AA, Palette, contrast
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
@@ -82,8 +81,12 @@ def read_theme(file: Path) -> NamedTheme:
     try:
         text = file.read_text(encoding="utf-8-sig")
         table = parse_toml(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"cannot be read: {error}", file=file, key="theme") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(unreadable(error), file=file, key="theme") from error
+    except TomlFault as error:
+        raise ConfigError(
+            f"not valid TOML: {error.reason}", file=file, key="theme", line=error.line
+        ) from error
     return _Reading(file, text).theme(table)
 
 

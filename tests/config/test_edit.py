@@ -4,11 +4,11 @@ import pytest
 
 from agent_tui.config.edit import parse_value, set_value, unset_value
 from agent_tui.config.layers import settings_layers
-from agent_tui.config.lines import line_of
 from agent_tui.config.load import Layer, load
 from agent_tui.config.overview import overview
 from agent_tui.config.paths import Paths
 from agent_tui.protocol.errors import ConfigError
+from agent_tui.protocol.toml_text import line_of
 
 WRITTEN = """# my settings
 [model]            # who answers
@@ -167,7 +167,7 @@ def test_a_value_is_read_as_a_person_types_it(key: str, text: str, value: object
     [
         ("ui.thema", "nord", "is not a setting"),
         ("nope", "1", "is not a setting"),
-        ("limits.max_rounds", "-1", "greater than or equal to 0"),
+        ("limits.max_rounds", "-1", "must be at least 0"),
         ("permissions.mode", "wild", "'wild'"),
         ("permissions.allow", "Bash(*)", "is not a setting"),
     ],

@@ -83,8 +83,8 @@ def test_a_permission_that_is_missing_in_an_answer_is_denied() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("no json", "Invalid JSON"),
-        ("[]", "should be an object"),
+        ("no json", "is not valid JSON"),
+        ("[]", "an object is expected"),
         (answer(call("other", allow())), "'other' was not asked"),
         (answer(call("c1", allow("p9"))), "does not need permission 'p9'"),
         (answer(call("c1", allow()), call("c1", allow())), "answered twice"),

@@ -186,7 +186,7 @@ def test_agent_itself_cannot_unset(
             "config.toml:1: hooks.pre_tol: there is no such event; did you mean 'pre_tool'?",
         ),
         ('hooks = "x"\n', "config.toml: hooks: tables are expected: [[hooks.EVENT]] with a command"),
-        ("[[hooks.pre_tool]]\n", "config.toml:1: hooks.pre_tool: command: Field required"),
+        ("[[hooks.pre_tool]]\n", "config.toml:1: hooks.pre_tool: command: is missing"),
         ('[ui]\ntheme = "nrod"\n', "config.toml:2: ui.theme: there is no 'nrod'; did you mean 'nord'?"),
         (
             '[profiles.x.ui]\n\nmouse = "maybe"\n',
@@ -196,7 +196,13 @@ def test_agent_itself_cannot_unset(
             '[profiles.x.permissions]\ndeny = ["Bsh(rm *)"]\n',
             "config.toml:2: deny 'Bsh(rm *)': there is no tool 'Bsh'",
         ),
-        ("[mcp.servers.a]\ncommand = 5\n", "config.toml: mcp server 'a': command: "),
+        ("[mcp.servers.a]\ncommand = 5\n", "config.toml:2: mcp server 'a': command: a text is expected"),
+        (
+            "[limits]\n\nmax_tokens = -1\n",
+            "config.toml:3: limits.max_tokens: must be at least 0, got -1; the",
+        ),
+        ("[ui]\nstatus = 3\n", "config.toml:2: ui.status: a list is expected, got 3; the default counts"),
+        ("[ui]\n\ntheme\n", "config.toml:3: not valid TOML: expected '=' after a key"),
         (
             "[model.facts.a]\ncontext_token = 3\n",
             "config.toml:2: model.facts.a.context_token: is no fact of a model; did you mean 'context_tokens'?",

@@ -143,7 +143,7 @@ def test_a_users_file_takes_the_place_of_a_bundled_one(tmp_path: Path) -> None:
         ("colors = 3\n", "bad.toml:1: colors: expected a table"),
         ('ansi = ["red"]\n', "bad.toml:1: ansi: expected a list of 16"),
         ("extra = 1\n", "bad.toml:1: extra: a theme has no such key; there are label"),
-        ("dark = \n", "cannot be read"),
+        ("dark = \n", "bad.toml:1: theme: not valid TOML"),
     ],
 )
 def test_a_bad_file_is_one_sentence_that_names_file_and_key(tmp_path: Path, text: str, part: str) -> None:

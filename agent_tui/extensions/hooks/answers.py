@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from agent_tui.extensions.hooks.events import EventName, HookAnswer, HookEvent, HookFailed, Word
 from agent_tui.protocol.data import JsonObject
 from agent_tui.protocol.json_text import parse_json
+from agent_tui.protocol.plain_reasons import first_misfit
 
 BLOCK_CODE = 2
 MAX_REASON_CHARS = 2_000
@@ -90,9 +91,8 @@ def answer_of(event: HookEvent, value: JsonValue) -> HookAnswer:
     try:
         said = _Answer.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise HookFailed(f"its answer is not usable: {where}: {first['msg']}") from error
+        reason = first_misfit(error, whole="an object is expected")
+        raise HookFailed(f"its answer is not usable: {reason}") from error
     except ValueError as error:
         raise HookFailed(f"its answer is not valid JSON: {error}") from error
     return _as_answer(event, said)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_tui.extensions.hooks.events import GUARDING, OTHER_NAMES, EventName
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.plain_reasons import first_misfit
 
 DEFAULT_TIMEOUT_S = 5.0
 MAX_TIMEOUT_S = 60.0
@@ -138,9 +139,7 @@ def _spec(event: EventName, table: object, file: HookFile, line: int) -> HookSpe
     try:
         read = _Table.model_validate(table)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        fault = f"{where}: {first['msg']}" if where else "a table with a command is expected: [[hooks.EVENT]]"
+        fault = first_misfit(error, whole="a table with a command is expected: [[hooks.EVENT]]")
         return HookSpec(event, "", file.path, line, file.origin, fail_closed=event in GUARDING, fault=fault)
     fault = ""
     if read.matcher and event not in _WITH_TOOL:

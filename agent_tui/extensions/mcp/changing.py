@@ -14,6 +14,7 @@ from agent_tui.extensions.mcp.config import ServerFiles, read_text
 from agent_tui.extensions.mcp.oauth_config import IdentityProvider, OAuthClient, read_oauth
 from agent_tui.protocol.arguments import ArgumentParser, LineParser
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.plain_reasons import first_misfit
 from agent_tui.protocol.private_file import write_private
 
 _TABLE = TypeAdapter(dict[str, object])
@@ -128,8 +129,7 @@ def _oauth(pairs: Sequence[str]) -> dict[str, object]:
         try:
             read_oauth(OAuthClient.model_validate(table), lambda text: text)
         except ValidationError as error:
-            first = error.errors()[0]
-            raise Refused(f"oauth.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+            raise Refused(f"oauth.{first_misfit(error)}") from error
         except ValueError as error:
             raise Refused(str(error)) from error
     return table

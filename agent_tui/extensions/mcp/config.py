@@ -2,18 +2,27 @@
 
 import json
 import os
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
 from agent_tui.extensions.mcp.spec import Origin, ServerSpec
-from agent_tui.protocol.toml_text import parse_toml
+from agent_tui.protocol.json_text import line_of_key
+from agent_tui.protocol.toml_text import TomlFault, line_of, parse_toml
 
 MAX_FILE_BYTES = 1 << 20
 MAX_SERVERS = 100
 PROJECT_FILE = ".mcp.json"
+
+
+class SourceFault(ValueError):
+    """A text is neither TOML nor JSON: `reason` says why and `line`, 1-based, where; 0 when not known."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(f"{reason} (line {line})" if line else reason)
+        self.reason = reason
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -84,14 +93,17 @@ def find_servers(files: ConfigFiles, *, environ: Mapping[str, str] | None = None
                 specs = read_source(source, origin=origin, environ=values)
             except ValueError as error:
                 unread[_label(source)] = len(problems)
-                problems.append(f"{_label(source)}: {error}")
+                problems.append(f"{_label(source)}{_told(error)}")
                 continue
             is_ours = (
                 isinstance(source, Path) and source.suffix == ".toml"
             )  # others write into the JSON files, too
             for spec in specs:
                 if is_ours:
-                    problems += [f"{spec.file}: the MCP server {spec.name!r}: {key}" for key in spec.unknown]
+                    problems += [
+                        f"{spec.place(key)}: the MCP server {spec.name!r}: {said}"
+                        for key, said in spec.unknown.items()
+                    ]
                 first = found.setdefault(spec.name, spec)
                 if first is not spec:
                     problems.append(
@@ -106,18 +118,27 @@ def _label(source: str | Path) -> str:
     return "--mcp-config" if isinstance(source, str) and source.lstrip().startswith("{") else str(source)
 
 
+def _told(error: ValueError) -> str:
+    """Say what is wrong with a file, behind its name."""
+    if isinstance(error, SourceFault) and error.line:
+        return f":{error.line}: {error.reason}"
+    return f": {error}"
+
+
 def read_source(source: str | Path, *, origin: Origin, environ: Mapping[str, str]) -> list[ServerSpec]:
     """Read a file or a JSON text; a file that is not there gives none. Raises ValueError with the reason."""
     label = _label(source)
+    is_toml = False
     if isinstance(source, str) and label == "--mcp-config":
-        table = _json(source)
+        text, table = "", _json(source)
     else:
         text = read_text(Path(source))
         if text is None:
             if origin == "flag":
                 raise ValueError("there is no such file")
             return []
-        table = _toml(text) if Path(source).suffix == ".toml" else _json(text)
+        is_toml = Path(source).suffix == ".toml"
+        table = _toml(text) if is_toml else _json(text)
     servers = _servers(table)
     if not servers:
         if origin == "flag" and table and not table.keys() & {"mcpServers", "servers"}:
@@ -125,7 +146,23 @@ def read_source(source: str | Path, *, origin: Origin, environ: Mapping[str, str
         return []
     from agent_tui.extensions.mcp.entries import read_entry  # 4 ms of CPU (pydantic), with the first server
 
-    return [read_entry(name, entry, origin, label, environ) for name, entry in servers.items()]
+    specs = [read_entry(name, entry, origin, label, environ) for name, entry in servers.items()]
+    return [_with_lines(spec, text, is_toml=is_toml) for spec in specs]
+
+
+def _with_lines(spec: ServerSpec, text: str, *, is_toml: bool) -> ServerSpec:
+    """Find the lines of what is wrong with a server; `text` is "" for one of the command line."""
+    if not text or not (spec.problem or spec.unknown):
+        return spec
+
+    def line(key: str) -> int:
+        if is_toml:
+            whole = f"mcp.servers.{spec.name}"
+            return line_of(text, f"{whole}.{key}") or line_of(text, whole)
+        return line_of_key(text, spec.name, *key.split("."))
+
+    key = spec.problem.partition(": ")[0] if ": " in spec.problem else ""
+    return replace(spec, lines={"": line(key), **{one: line(one) for one in spec.unknown}})
 
 
 def read_text(path: Path) -> str | None:
@@ -150,15 +187,15 @@ def _json(text: str) -> dict[str, object]:
     except RecursionError as error:
         raise ValueError("is nested too deeply") from error
     except json.JSONDecodeError as error:
-        raise ValueError(f"is not valid JSON: {error.msg} (line {error.lineno})") from error
+        raise SourceFault(f"is not valid JSON: {error.msg}", error.lineno) from error
     return _table(value)
 
 
 def _toml(text: str) -> dict[str, object]:
     try:
         return _table(parse_toml(text).get("mcp", {}))
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"is not valid TOML: {error}") from error
+    except TomlFault as error:
+        raise SourceFault(f"is not valid TOML: {error.reason}", error.line) from error
 
 
 def _table(value: object) -> dict[str, object]:

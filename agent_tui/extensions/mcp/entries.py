@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent_tui.extensions.mcp.oauth_config import OAuthClient, read_oauth
 from agent_tui.extensions.mcp.spec import CALL_S, START_S, Origin, ServerSpec, Transport, holds_key
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.plain_reasons import first_misfit
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
@@ -57,23 +58,21 @@ def read_entry(name: str, entry: object, origin: Origin, file: str, environ: Map
         plain = _Entry.model_validate(entry)
         spec = _expanded(broken, plain, expand)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return _with_problem(broken, f"{where}: {first['msg']}")
+        return _with_problem(broken, first_misfit(error))
     except ValueError as error:
         return _with_problem(broken, expand.problem or str(error))
-    spec = replace(spec, unknown=tuple(_unknown_keys(entry)))
+    spec = replace(spec, unknown=_unknown_keys(entry))
     return _with_problem(spec, expand.problem) if expand.problem else spec
 
 
-def _unknown_keys(entry: object) -> list[str]:
+def _unknown_keys(entry: object) -> dict[str, str]:
     """Say which keys of a server mean nothing here, each with the nearest that does."""
     known = _Entry.model_fields
-    return [
-        f"unknown key {key!r}{did_you_mean(key, known, otherwise='')}"
+    return {
+        key: f"unknown key {key!r}{did_you_mean(key, known, otherwise='')}"
         for key in cast("Mapping[str, object]", entry)
         if key not in known
-    ]
+    }
 
 
 def _with_problem(spec: ServerSpec, problem: str) -> ServerSpec:

@@ -27,7 +27,8 @@ def _unknown_client() -> "OAuthClient":
 class ServerSpec:
     """One server as it is to be started. `file` says where it is described; `problem` why it cannot be used.
 
-    `unknown` names the keys of its description that mean nothing here.
+    `unknown` holds the keys of its description that mean nothing here, each with what is said of it. `lines` are those
+    of such keys, 1-based, and under "" that of `problem`.
 
     `start_s` limits connecting and listing, `call_s` one call, both in seconds. `tools` limits which are offered,
     by the server's own names; None means all.
@@ -49,8 +50,14 @@ class ServerSpec:
     tools: tuple[str, ...] | None = None
     without: tuple[str, ...] = ()
     problem: str = ""
-    unknown: tuple[str, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict[str, str])
+    lines: Mapping[str, int] = field(default_factory=dict[str, int])
     oauth: "OAuthClient" = field(default_factory=_unknown_client)
+
+    def place(self, key: str = "") -> str:
+        """Name the file, with the line of a key that means nothing or of the problem where it is known."""
+        line = self.lines.get(key, 0)
+        return f"{self.file}:{line}" if line else self.file
 
     @property
     def signs_in(self) -> bool:

@@ -9,7 +9,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_tui.extensions.plugged.faults import ExtensionFault
-from agent_tui.protocol.toml_text import parse_toml
+from agent_tui.protocol.plain_reasons import first_misfit, unreadable
+from agent_tui.protocol.toml_text import TomlFault, parse_toml
 from agent_tui.toolkit.environment import child_environment
 from agent_tui.toolkit.programs import find_program
 
@@ -43,11 +44,11 @@ def read_manifest(path: Path) -> Manifest:
             raise ExtensionFault(f"has more than {MAX_MANIFEST_BYTES:,} bytes")
         return Manifest.model_validate(parse_toml(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise ExtensionFault(f"{where}: {first['msg'].lower()}") from error
-    except (ValueError, OSError) as error:
-        raise ExtensionFault(f"cannot be read: {error}") from error
+        raise ExtensionFault(first_misfit(error)) from error
+    except TomlFault as error:
+        raise ExtensionFault(f"not valid TOML: {error}") from error
+    except (UnicodeError, OSError) as error:
+        raise ExtensionFault(unreadable(error)) from error
 
 
 def launch_of(manifest: Manifest, folder: Path, workspace: Path) -> Launch:

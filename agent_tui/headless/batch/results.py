@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from agent_tui.headless.batch.worker import TaskResult
 from agent_tui.protocol.errors import AgentTuiError, UsageError
+from agent_tui.protocol.plain_reasons import first_misfit
 
 _BEGINS = b'{"id": '
 """How each line begins that `append` writes."""
@@ -82,9 +83,7 @@ class Results:
             try:
                 result = TaskResult.model_validate_json(line)
             except ValidationError as error:
-                first = error.errors()[0]
-                where = ".".join(str(part) for part in first["loc"])
-                reason = f"{where}: {first['msg']}" if where else first["msg"]
+                reason = first_misfit(error, whole="an object is expected")
                 raise UsageError(
                     f"{self.file}:{number}: is no result of a batch ({reason}); name another file with --output"
                 ) from error

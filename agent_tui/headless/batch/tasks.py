@@ -13,6 +13,7 @@ from agent_tui.permissions.modes import parse_mode
 from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.near_names import did_you_mean
+from agent_tui.protocol.plain_reasons import first_misfit
 
 MAX_FILE_BYTES = 100_000_000
 MAX_PROMPT_BYTES = 100_000
@@ -130,8 +131,7 @@ def _fault(error: ValidationError) -> str:
         case "string_pattern_mismatch":
             return f"{where}: {first['input']!r} is no id: letters, digits, '.', '_' and '-', at most 64"
         case _:
-            said = first["msg"].removeprefix("Value error, ")
-            return f"{where}: {said[:1].lower()}{said[1:]}"
+            return first_misfit(error)
 
 
 def _sha256(task: Task) -> str:

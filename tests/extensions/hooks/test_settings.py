@@ -50,10 +50,10 @@ def test_the_settings_loader_leaves_hooks_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ('command = "x"\ntimeout_s = 61', "timeout_s: Input should be less than or equal to 60"),
-        ('command = "x"\ntimeout_s = 0', "timeout_s: Input should be greater than 0"),
+        ('command = "x"\ntimeout_s = 61', "timeout_s: must be at most 60"),
+        ('command = "x"\ntimeout_s = 0', "timeout_s: must be more than 0"),
         ('command = ""', "command"),
-        ('matcher = "bash"', "command: Field required"),
+        ('matcher = "bash"', "command: is missing"),
         ('command = "x"\nmathcer = "bash"', "mathcer"),
         ('command = ["x"]', "command"),
     ],

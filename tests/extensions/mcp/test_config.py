@@ -36,8 +36,38 @@ def test_cf_03_an_unknown_key_of_our_settings_is_told_and_costs_nothing(tmp_path
 
     assert [spec.problem for spec in all_of_it.servers] == ["", ""]
     assert all_of_it.problems == (
-        f"{user}: the MCP server 'x': unknown key 'futureKey'",
-        f"{user}: the MCP server 'x': unknown key 'timeout'; did you mean 'startup_timeout_s' or 'timeout_s'?",
+        f"{user}:4: the MCP server 'x': unknown key 'futureKey'",
+        f"{user}:5: the MCP server 'x': unknown key 'timeout'; did you mean 'startup_timeout_s' or 'timeout_s'?",
+    )
+
+
+def test_a_server_that_cannot_be_used_is_told_with_its_line(tmp_path: Path) -> None:
+    user = tmp_path / "config.toml"
+    user.write_text(
+        '[mcp.servers.a]\nargs = ["x"]\ncommand = 5\n[mcp.servers.b]\n'
+        '[mcp.servers.c]\ncommand = "c"\n[mcp.servers.c.env]\nKEY = []\n'
+    )
+    project = tmp_path / ".mcp.json"
+    project.write_text('{\n"mcpServers": {\n"one": {\n"url": "http://x",\n"args": 3}}}\n')
+
+    all_of_it = found(user, project=[project])
+
+    assert [(spec.name, spec.place(), spec.problem) for spec in all_of_it.servers] == [
+        ("a", f"{user}:3", "command: a text is expected"),
+        ("b", f"{user}:4", "exactly one of command and url is needed"),
+        ("c", f"{user}:8", "env.KEY: a text is expected"),
+        ("one", f"{project}:5", "args: a list is expected"),
+    ]
+
+
+def test_a_file_that_cannot_be_read_is_told_with_its_line(tmp_path: Path) -> None:
+    user, project = tmp_path / "config.toml", tmp_path / ".mcp.json"
+    user.write_text("a = 1\nb\n")
+    project.write_text('{\n"mcpServers"\n}\n')
+
+    assert found(user, project=[project]).problems == (
+        f"{user}:2: is not valid TOML: expected '=' after a key in a key/value pair (column 2)",
+        f"{project}:3: is not valid JSON: Expecting ':' delimiter",
     )
 
 
@@ -93,7 +123,7 @@ def test_variables_are_put_in_place(tmp_path: Path) -> None:
         ({"url": "file:///etc/passwd"}, "must begin with http"),
         ({"command": ["a"]}, "command: "),
         ({"command": "a", "timeout_s": -1}, "timeout_s: "),
-        ("a", "valid dictionary"),
+        ("a", "a table is expected"),
     ],
 )
 def test_a_server_that_is_written_down_wrongly_costs_only_itself(

@@ -247,7 +247,7 @@ SECRETS = {"client_id": "c", "client_secret": "s"}
 @pytest.mark.parametrize(
     ("oauth", "why"),
     [
-        ({"grant": "password"}, "oauth.grant: Input should be"),
+        ({"grant": "password"}, "oauth.grant: one of 'authorization_code', "),
         ({"grant": "client_credentials", "client_secret": "s"}, "oauth.client_id is needed"),
         (
             {"grant": "client_credentials", "client_id": "c"},
