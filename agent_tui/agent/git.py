@@ -10,6 +10,7 @@ from agent_tui.sandbox.interface import Confinement, Launch, Profile, Sandbox, S
 from agent_tui.toolkit.capture import capture
 from agent_tui.toolkit.children import NULL
 from agent_tui.toolkit.programs import find_program
+from agent_tui.toolkit.threads import off_loop
 
 TIMEOUT_S = 2.0
 _LIMIT_BYTES = 64 * 1024
@@ -77,11 +78,15 @@ async def git_bytes(
     if git is None:
         return None
     argv = (str(git), *_SAFE, "-C", str(workspace), *arguments)
-    launch = Launch(argv=argv, env=_environment(), cwd=workspace)
+    env = _environment()
+
+    def prepare() -> Launch:
+        if sandbox is None:
+            return Launch(argv=argv, env=env, cwd=workspace)
+        return sandbox.launch(argv, cwd=workspace, confinement=Confinement(Profile.READ_ONLY), env=env)
+
     try:
-        if sandbox is not None:
-            confinement = Confinement(profile=Profile.READ_ONLY)
-            launch = sandbox.launch(argv, cwd=workspace, confinement=confinement, env=launch.env)
+        launch = await off_loop(prepare, drop=_close_descriptors)  # a sandbox may start its network's holder
         return await _run(launch, stdin, limit_bytes, timeout_s)
     except (OSError, ValueError, SandboxError):
         return None
@@ -113,6 +118,10 @@ async def _run(launch: Launch, stdin: bytes, limit_bytes: int, timeout_s: float)
             limit_bytes=limit_bytes,
         )
     finally:
-        for descriptor in launch.close_after:
-            os.close(descriptor)
+        _close_descriptors(launch)
     return None if answer.exit_code and not answer.is_cut else answer.stdout
+
+
+def _close_descriptors(launch: Launch) -> None:
+    for descriptor in launch.close_after:
+        os.close(descriptor)

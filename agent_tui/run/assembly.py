@@ -165,6 +165,7 @@ async def _assembled(
     news += [f"{RULE_NEEDS_A_LOOK}{problem}" for problem in rules]
     if policy.book.problems and not ground.loaded.broken:
         news.append(f"{RULE_NEEDS_A_LOOK}nothing is allowed unasked until the file is mended.")
+    await asyncio.to_thread(lambda: ground.sandbox.strength)  # rules and status line ask for it on the loop
     return Core(
         workspace=workspace,
         desk=desk,

@@ -16,6 +16,7 @@ class LateSandbox:
     def __init__(self, probe: Callable[[], Sandbox]) -> None:
         self._probe = probe
         self._found: Sandbox = NoSandbox("the probe failed")
+        self._probed = threading.Event()
         self._thread = threading.Thread(target=self._look, name="sandbox-probe", daemon=True)
 
     def start(self) -> None:
@@ -23,7 +24,10 @@ class LateSandbox:
         self._thread.start()
 
     def _look(self) -> None:
-        found = self._found = self._probe()
+        try:
+            found = self._found = self._probe()
+        finally:
+            self._probed.set()  # the search of a large workspace may go on for long: only commands wait for it
         if isinstance(found, BwrapSandbox):
             with contextlib.suppress(SandboxError, OSError):  # the first command says it again
                 found.warm_up()
@@ -31,13 +35,13 @@ class LateSandbox:
     def _ready(self) -> Sandbox:
         if self._thread.ident is None:
             self.start()
-        self._thread.join()
+        self._probed.wait()
         return self._found
 
     @property
     def found(self) -> bool:
         """Whether the probe is done."""
-        return self._thread.ident is not None and not self._thread.is_alive()
+        return self._probed.is_set()
 
     @property
     def strength(self) -> Strength:

@@ -1,8 +1,10 @@
 import os
 import shutil
 import subprocess
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from agent_tui.agent.nested import NestedInstructions
 from agent_tui.agent.prompt import system_prompt
 from agent_tui.agent.tokens import text_tokens
 from agent_tui.protocol.tools import ToolCall, ToolResult
-from agent_tui.sandbox.interface import NoSandbox, Strength
+from agent_tui.sandbox.interface import Launch, NoSandbox, Strength
 from agent_tui.toolkit.testing import make_context
 
 
@@ -53,6 +55,30 @@ async def test_the_environment_says_that_commands_are_confined_where_they_are(
     text = await Surroundings(workspace, sandbox=Confining(), now=fixed)()
 
     assert ("a /tmp of their own" in text) == said
+
+
+class Preparing(NoSandbox):
+    """A strong sandbox that remembers which threads prepared a program."""
+
+    strength = Strength.STRONG  # pyright: ignore[reportAssignmentType] - a property there
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[threading.Thread] = []
+
+    def launch(self, *args: Any, **named: Any) -> Launch:
+        self.threads.append(threading.current_thread())
+        return super().launch(*args, **named)
+
+
+async def test_sandbox_prepares_git_beside_the_event_loop(repository: Path) -> None:
+    sandbox = Preparing()
+
+    text = await Surroundings(repository, sandbox=sandbox, now=fixed)()
+
+    assert "Git: branch" in text
+    assert sandbox.threads
+    assert threading.current_thread() not in sandbox.threads
 
 
 @pytest.fixture

@@ -1,12 +1,20 @@
-"""What a status line and an editor are told of how full the context is."""
+"""What a status line and an editor are told of how full the context is, and of the sandbox."""
 
+import asyncio
+import threading
 from pathlib import Path
+
+import pytest
 
 from agent_tui.protocol.errors import StreamCut
 from agent_tui.protocol.events import AssistantFinished, Compacted, Event, Usage
 from agent_tui.protocol.messages import TokenUsage
 from agent_tui.providers.scripted import Reply, text
+from agent_tui.run import ground
 from agent_tui.run.acp import HostedCore
+from agent_tui.run.assembly import assemble
+from agent_tui.run.options import RunOptions
+from agent_tui.sandbox.interface import NoSandbox, Sandbox
 from agent_tui.toolkit.testing import ScriptedApprover
 from tests.support.core_world import CoreWorld, open_core
 
@@ -76,3 +84,25 @@ async def test_an_editor_gets_every_sentence_once_and_loses_none(workspace: Path
         told.append(list(hosted.notices()))
 
     assert told == [["of the start", "first", "second"], ["third"]]
+
+
+async def test_status_never_waits_for_the_search_of_a_sandbox(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = threading.Event()
+
+    def slow(*_: object, **__: object) -> Sandbox:
+        may_end.wait(10)
+        return NoSandbox("none was found")
+
+    monkeypatch.setattr(ground, "probe", slow)
+    starting = asyncio.create_task(assemble(RunOptions(provider="offline"), workspace, with_screen=True))
+
+    await asyncio.wait({starting}, timeout=1)
+    started_early = starting.done()
+    may_end.set()
+    core = await starting
+    status = core.status()
+    await core.aclose()
+
+    assert (started_early, status.sandbox_reason) == (False, "none was found")
