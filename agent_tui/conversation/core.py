@@ -431,8 +431,8 @@ class Core:
     def rulings(self) -> PolicyRulings:
         return PolicyRulings(self._policy)
 
-    def remove_rule(self, rule_id: str) -> str:
-        return self._rules.remove(rule_id)
+    async def remove_rule(self, rule_id: str) -> str:
+        return await self._rules.remove(rule_id)
 
     def check_command(self, command: str) -> str:
         return self._rules.explain(command, cwd=self._workspace)

@@ -114,7 +114,7 @@ class DenialOffers:
             words = " ".join(answer for answer in chosen if answer != NO)
             return f"{_REFUSED} The person says: {words}" if words else _REFUSED
         try:
-            self.policy.record(_request(call, offer.permission), _verdict(call, offer.permission))
+            await self.policy.record(_request(call, offer.permission), _verdict(call, offer.permission))
         except OSError as error:
             return f"The person allowed it, but the decision could not be written down ({error}), so it does not count."
         offer.grant()

@@ -49,7 +49,7 @@ class PersonsKeeping:
         self._tools = tools
         self.key_stored: Callable[[str], Awaitable[str]] | None = None
 
-    def add_rule(self, word: RuleWord, rule: str, keep: KeepFor) -> str:
+    async def add_rule(self, word: RuleWord, rule: str, keep: KeepFor) -> str:
         effect = Decision(word)
         try:
             parsed = parse_rule(rule, effect, Origin(Layer.GRANT, self._workspace))
@@ -57,9 +57,9 @@ class PersonsKeeping:
             raise AgentTuiError(f"This is no rule: {error}") from error
         if lost := no_tool(parsed, self._tools()):
             raise AgentTuiError(f"The rule is not kept: {lost}")
-        return self._grant(effect, parsed.text, tool=parsed.tool, scope=Scope(keep))
+        return await self._grant(effect, parsed.text, tool=parsed.tool, scope=Scope(keep))
 
-    def _grant(
+    async def _grant(
         self, effect: Decision, pattern: str, *, tool: str, scope: Scope, for_run: bool = False
     ) -> str:
         permission = Permission(
@@ -67,7 +67,7 @@ class PersonsKeeping:
         )
         decision = PermissionDecision(permission_id="rule", decision=effect, scope=scope, pattern=pattern)
         try:
-            grant = self._policy.grant(
+            grant = await self._policy.grant(
                 permission, decision, tool=tool, source="said by hand", for_run=for_run
             )
         except OSError as error:
@@ -87,7 +87,9 @@ class PersonsKeeping:
         if any(is_below(folder, root) for root in (self._workspace, *self._granted.roots)):
             return f"{folder} counts already."
         self._granted.add_root(folder)
-        self._grant(Decision.ALLOW, f"Read(/{folder}/**)", tool="read", scope=Scope.SESSION, for_run=True)
+        await self._grant(
+            Decision.ALLOW, f"Read(/{folder}/**)", tool="read", scope=Scope.SESSION, for_run=True
+        )
         return f"{folder} counts for this run: it can be read, commands may write there, changes of files ask as usual."
 
     def _folder(self, given: str) -> Path:

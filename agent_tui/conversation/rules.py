@@ -50,14 +50,14 @@ class SessionRules:
         ]
         return [*views, *opened]
 
-    def remove(self, rule_id: str) -> str:
+    async def remove(self, rule_id: str) -> str:
         """Revoke a grant or close what was opened, and say in one sentence what came of it."""
         kind, _, target = rule_id.removeprefix(f"{_SANDBOX}:").partition(":")
         if rule_id.startswith(f"{_SANDBOX}:") and (kind, target) in self._granted.allowed():
             self._granted.take_back(kind, target)
             return f"Taken back: {_OPENED[kind].format(target)}"
         try:
-            gone = self._policy.remove(rule_id)
+            gone = await self._policy.remove(rule_id)
         except OSError as error:
             return f"The grant cannot be removed: {error}"
         return (

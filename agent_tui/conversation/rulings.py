@@ -17,9 +17,9 @@ class PolicyRulings:
     def recent(self) -> Sequence[DecisionView]:
         return [_view(entry, self._policy.promotes(entry)) for entry in reversed(self._policy.recent)]
 
-    def promote(self, number: int, scope: LastingScope) -> str:
+    async def promote(self, number: int, scope: LastingScope) -> str:
         try:
-            grant = self._policy.promote(number, Scope(scope))
+            grant = await self._policy.promote(number, Scope(scope))
         except OSError as error:
             return f"It cannot be stored: {error}"
         if grant is None:

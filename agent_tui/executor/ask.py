@@ -159,8 +159,8 @@ class Asking:
                 verdict = _no(request)
             elif replaces(request, verdict) is not None:
                 verdict = once(verdict)  # what runs instead is written down when it is known
-            elif problem := self._store(item, request, verdict):
-                refusals[request.call_id] = Refusal(problem, "denied")
+            elif refusal := await self._store(item, request, verdict):
+                refusals[request.call_id] = refusal
                 verdict = _no(request)
             verdicts[request.call_id] = verdict
         problem = await self._decided(list(verdicts.values()))
@@ -178,13 +178,14 @@ class Asking:
             return Refusal(answers.changed(str(item.moved)), "denied")
         return Refusal(answers.denied(None, item.to_ask), "denied")
 
-    def _store(self, item: RoundCall, request: PermissionRequest, verdict: Verdict) -> str:
-        """Store lasting decisions and the audit line; give the text of a failure."""
+    async def _store(self, item: RoundCall, request: PermissionRequest, verdict: Verdict) -> Refusal | None:
+        """Store lasting decisions and the audit line; say why not. A stop ends the wait for a disk that hangs."""
+        storing = self.policy.record(request, verdict, edited=item.edited)
         try:
-            self.policy.record(request, verdict, edited=item.edited)
+            settled = await self.workers.run(storing, stop=self.stop)
         except Exception as error:  # an audit that cannot be written refuses, whatever the reason
-            return f"Denied: the decision could not be recorded: {error}"
-        return ""
+            return Refusal(f"Denied: the decision could not be recorded: {error}", "denied")
+        return Refusal(answers.CANCELLED, "cancelled") if settled.how == "stopped" else None
 
     async def _decided(self, verdicts: Sequence[Verdict]) -> str:
         """Write the verdicts down and announce them; give the text of a failure."""

@@ -62,7 +62,7 @@ class PolicyLike(Protocol):
         """Write down that a hook did not let a call pass. Raises OSError."""
         ...
 
-    def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
+    async def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
         """Store lasting decisions and write the audit line. Raises OSError: then the answer is no.
 
         `edited` says that the person wrote the arguments of the request.

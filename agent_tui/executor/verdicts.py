@@ -116,7 +116,7 @@ class Verdicts:
                 whole, verdict.model_copy(update={"permissions": allowed})
             )
             if item.edited:
-                self._audit(item, request, verdict, audited)
+                await self._audit(item, request, verdict, audited)
         except Exception as error:  # a grant that cannot be worked out, or cannot be written down, is a no
             await self.recorder.refuse(item, Refusal(f"Denied: {error}", "denied"))
             return
@@ -128,7 +128,7 @@ class Verdicts:
             note = answers.hunks_note(verdict.accepted_hunks, item.hunks)
             item.notes += [note] if note else []
 
-    def _audit(
+    async def _audit(
         self, item: RoundCall, request: PermissionRequest, verdict: Verdict, audited: Sequence[Permission]
     ) -> None:
         """Write down what an edited call needs and nobody was asked about again. Raises OSError."""
@@ -143,7 +143,7 @@ class Verdicts:
             permissions=tuple(decision(need.id, Decision.ALLOW, by) for need in needs),
             feedback=verdict.feedback,
         )
-        self.policy.record(request.model_copy(update={"permissions": needs}), line, edited=True)
+        await self.policy.record(request.model_copy(update={"permissions": needs}), line, edited=True)
 
 
 def replaces(request: PermissionRequest, verdict: Verdict) -> JsonObject | None:

@@ -87,8 +87,17 @@ def new_grant(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """What the state file held when it was read; `stamp` is None where there was none."""
+
+    stamp: tuple[int, int, int] | None = None
+    grants: tuple[Grant, ...] = ()
+    problems: tuple[RuleProblem, ...] = ()
+
+
 class GrantStore:
-    """The state file of project and user grants, shared by all running programs of one user.
+    """The state file of project and user grants, shared by all running programs of one user. Any thread may use it.
 
     A line that cannot be read makes every allow grant of the file void (a lost denial must not turn into an
     allowance) and is told in `problems`.
@@ -97,80 +106,74 @@ class GrantStore:
     def __init__(self, state_dir: Path, *, clock: Clock = utc_now) -> None:
         self.path = state_dir / "grants.jsonl"
         self._clock = clock
-        self._stamp: tuple[int, int, int] | None = None
-        self._grants: tuple[Grant, ...] = ()
-        self._problems: tuple[RuleProblem, ...] = ()
+        self._known = _Contents()
 
     @property
     def problems(self) -> Sequence[RuleProblem]:
         """What is wrong with the file."""
-        self._refresh()
-        return self._problems
+        return self._contents().problems
 
     def all(self) -> Sequence[Grant]:
         """Give every grant that has not expired, in file order."""
-        self._refresh()
         now = self._clock()
-        return [g for g in self._grants if g.expires_at is None or now < g.expires_at]
+        return [g for g in self._contents().grants if g.expires_at is None or now < g.expires_at]
 
     def holding(self, project: Path) -> Sequence[Grant]:
         """Give the grants that count in `project` now; no allow grant when a line is broken."""
-        self._refresh()
-        now, broken = self._clock(), bool(self._problems)
-        held = [grant for grant in self._grants if grant.holds(str(project), now)]
-        return [grant for grant in held if not (broken and grant.decision is Decision.ALLOW)]
+        known, now = self._contents(), self._clock()
+        held = [grant for grant in known.grants if grant.holds(str(project), now)]
+        return [grant for grant in held if not (known.problems and grant.decision is Decision.ALLOW)]
 
     def add(self, grant: Grant) -> Grant:
-        """Store `grant` at once, or give the one that says the same already. Raises OSError."""
-        with self._locked():
-            for known in self._grants:
+        """Store `grant` at once, or give the one that says the same already. Waits for the disk. Raises OSError."""
+        with self._locked() as grants:
+            for known in grants:
                 if known.same_as(grant):
                     return known
-            self._write([*self._grants, grant])
-        return next((kept for kept in self._grants if kept.grant_id == grant.grant_id), grant)
+            stored = self._write([*grants, grant])
+        return next((kept for kept in stored if kept.grant_id == grant.grant_id), grant)
 
     def remove(self, grant_id: str) -> Grant | None:
-        """Take a grant back; None when there is none of that id. Raises OSError."""
-        with self._locked():
-            gone = next((grant for grant in self._grants if grant.grant_id == grant_id), None)
+        """Take a grant back; None when there is none of that id. Waits for the disk. Raises OSError."""
+        with self._locked() as grants:
+            gone = next((grant for grant in grants if grant.grant_id == grant_id), None)
             if gone is not None:
-                self._write([grant for grant in self._grants if grant is not gone])
+                self._write([grant for grant in grants if grant is not gone])
         return gone
 
     @contextlib.contextmanager
-    def _locked(self) -> Generator[None]:
+    def _locked(self) -> Generator[Sequence[Grant]]:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            self._stamp = None
-            self._refresh()
-            if self._problems:
+            known = self._contents(fresh=True)
+            if known.problems:
                 raise OSError(
-                    f"{self.path}:{self._problems[0].line}: {self._problems[0].text}; repair it first"
+                    f"{self.path}:{known.problems[0].line}: {known.problems[0].text}; repair it first"
                 )
-            yield
+            yield known.grants
         finally:
             os.close(descriptor)
 
-    def _write(self, grants: Sequence[Grant]) -> None:
+    def _write(self, grants: Sequence[Grant]) -> Sequence[Grant]:
+        """Replace the file; give the grants as they stand in it."""
         now = self._clock()
         lines = [_encode(g) for g in grants if g.expires_at is None or now < g.expires_at]
         write_private(self.path, "".join(f"{line}\n" for line in lines).encode())
-        self._stamp = None
-        self._refresh()
+        return self._contents(fresh=True).grants
 
-    def _refresh(self) -> None:
-        """Read the file again when it changed."""
+    def _contents(self, *, fresh: bool = False) -> _Contents:
+        """Give what the file holds; it is read again when it changed, and always when `fresh`."""
         try:
             info = self.path.stat()
         except FileNotFoundError:
-            self._stamp, self._grants, self._problems = None, (), ()
-            return
-        stamp = (info.st_ino, info.st_size, info.st_mtime_ns)
-        if stamp != self._stamp:
-            self._stamp = stamp
-            self._grants, self._problems = _decode_all(self.path)
+            known = self._known = _Contents()
+            return known
+        known, stamp = self._known, (info.st_ino, info.st_size, info.st_mtime_ns)
+        if fresh or stamp != known.stamp:  # one assignment: another thread may read at the same time
+            known = self._known = _Contents(stamp, *_decode_all(self.path))
+        return known
 
 
 def _encode(grant: Grant) -> str:

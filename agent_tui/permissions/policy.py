@@ -32,6 +32,7 @@ from agent_tui.protocol.permissions import (
 )
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.sandbox.interface import Confinement, Strength
+from agent_tui.toolkit.threads import off_loop
 
 MAX_GRANTS_A_CALL = 5
 _RECENT = 200
@@ -231,7 +232,7 @@ class Policy:
             rule for effect in (Decision.DENY, Decision.ASK, Decision.ALLOW) for rule in self.rules_of(effect)
         ]
 
-    def remove(self, rule_id: str) -> Grant | None:
+    async def remove(self, rule_id: str) -> Grant | None:
         """Take back the grant with this id; None when no grant has it (a rule of a file is edited there).
 
         Raises OSError.
@@ -240,7 +241,7 @@ class Policy:
             if grant.grant_id == rule_id:
                 self._session.remove(grant)
                 return grant
-        return self._grants.remove(rule_id)
+        return await off_loop(lambda: self._grants.remove(rule_id))
 
     def start_session(self, session_id: str) -> None:
         """Let another session begin: what was granted for the one before, and decided in it, does not count there."""
@@ -254,21 +255,32 @@ class Policy:
         self._session = [grant for grant in self._session if grant.grant_id in self._for_run]
         return before - len(self._session)
 
-    def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
+    async def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
         """Store lasting answers at once and write the audit lines. Raises OSError: then the answer is no.
 
         `edited` says that the person wrote the arguments of the request.
         """
         by_id = {permission.id: permission for permission in request.permissions}
         answered = [(by_id[d.permission_id], d) for d in verdict.permissions if d.permission_id in by_id]
-        self._audit.write([self._entry(request, verdict, p, d, edited=edited) for p, d in answered])
-        lasting = [(p, d) for p, d in answered if _lasts(p, d)]
-        for permission, decision in lasting[:MAX_GRANTS_A_CALL]:
-            self.grant(permission, decision, tool=request.tool, source=f"{request.tool}: {request.title}")
+        lines = [self._entry(request, verdict, p, d, edited=edited) for p, d in answered]
+        lasting = [(p, d) for p, d in answered if _lasts(p, d)][:MAX_GRANTS_A_CALL]
+        source = f"{request.tool}: {request.title}"
+        made = [self._new_grant(p, d, tool=request.tool, source=source) for p, d in lasting]
+        grants = [grant for grant in made if grant is not None]
+        await off_loop(lambda: self._write(lines, [g for g in grants if g.scope is not Scope.SESSION]))
+        for grant in grants:
+            if grant.scope is Scope.SESSION:
+                self._hold(grant)
         for permission, decision in answered:
             self._remember(request.tool, request.title, permission, decision)
 
-    def grant(
+    def _write(self, lines: Sequence[AuditEntry], grants: Sequence[Grant]) -> None:
+        """Put audit lines and grants on the disk; waits for it and for other programs. Raises OSError."""
+        self._audit.write(lines)
+        for grant in grants:
+            self._grants.add(grant)
+
+    async def grant(
         self,
         permission: Permission,
         decision: PermissionDecision,
@@ -281,6 +293,18 @@ class Policy:
 
         With `for_run` an answer for the session outlives it and ends with the program.
         """
+        grant = self._new_grant(permission, decision, tool=tool, source=source)
+        if grant is None or grant.scope is not Scope.SESSION:
+            return grant and await off_loop(lambda: self._grants.add(grant))
+        held = self._hold(grant)
+        if for_run:
+            self._for_run.add(held.grant_id)
+        return held
+
+    def _new_grant(
+        self, permission: Permission, decision: PermissionDecision, *, tool: str, source: str
+    ) -> Grant | None:
+        """Make a grant without keeping it; None when its pattern is no rule."""
         grant = new_grant(
             decision=decision.decision,
             tool=tool,
@@ -296,16 +320,16 @@ class Policy:
             grant.as_rule(project=self._places.project, file="")
         except RuleError:
             return None
-        if grant.scope is not Scope.SESSION:
-            return self._grants.add(grant)
+        return grant
+
+    def _hold(self, grant: Grant) -> Grant:
+        """Let a grant count for this session, or give the one that says the same already."""
         known = next((held for held in self._session if held.same_as(grant)), None)
         if known is None:
             self._session.append(grant)
-        if for_run:
-            self._for_run.add((known or grant).grant_id)
         return known or grant
 
-    def promote(self, number: int, scope: Scope) -> Grant | None:
+    async def promote(self, number: int, scope: Scope) -> Grant | None:
         """Make a recent decision last; None when there is none of that number or it offers no lasting answer.
 
         Raises OSError.
@@ -315,7 +339,7 @@ class Policy:
             return None
         pattern = self.promotes(recent)
         decision = recent.decision.model_copy(update={"scope": scope, "pattern": pattern})
-        return self.grant(
+        return await self.grant(
             recent.permission, decision, tool=recent.tool, source=f"{recent.tool}: {recent.title}"
         )
 

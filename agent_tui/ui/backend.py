@@ -236,7 +236,7 @@ class Backend(Protocol):
         """What was decided lately."""
         ...
 
-    def remove_rule(self, rule_id: str) -> str:
+    async def remove_rule(self, rule_id: str) -> str:
         """Revoke a grant; give a sentence."""
         ...
 

@@ -22,7 +22,7 @@ class KeyView:
 class Keeping(Protocol):
     """What lasts beyond a turn because the person said so. Methods give a sentence, and may raise AgentTuiError."""
 
-    def add_rule(self, word: RuleWord, rule: str, keep: KeepFor) -> str:
+    async def add_rule(self, word: RuleWord, rule: str, keep: KeepFor) -> str:
         """Keep a rule such as `Bash(git *)`."""
         ...
 

@@ -33,6 +33,6 @@ class Rulings(Protocol):
         """List them, newest first."""
         ...
 
-    def promote(self, number: int, scope: LastingScope) -> str:
+    async def promote(self, number: int, scope: LastingScope) -> str:
         """Make one last for `scope`; give a sentence."""
         ...

@@ -37,7 +37,7 @@ class Ledger:
     broken: bool = False
     lines: list[tuple[PermissionRequest, Verdict]] = field(default_factory=list)
 
-    def record(self, request: PermissionRequest, verdict: Verdict) -> None:
+    async def record(self, request: PermissionRequest, verdict: Verdict) -> None:
         if self.broken:
             raise OSError("no space")
         self.lines.append((request, verdict))
@@ -49,7 +49,7 @@ class NoRules:
     def rules(self) -> Sequence[object]:
         return []
 
-    def remove(self, rule_id: str) -> None:
+    async def remove(self, rule_id: str) -> None:
         return None
 
 
@@ -180,10 +180,10 @@ async def test_what_was_opened_is_listed_among_the_rules_and_can_be_taken_back(t
 
     assert (view.decision, view.scope, view.removable) == ("allow", "session", True)
     assert str(place.outside) in view.text
-    assert "Taken back" in rules.remove(view.rule_id)
+    assert "Taken back" in await rules.remove(view.rule_id)
     assert rules.views() == []
     assert place.run() == Confinement()
-    assert "No grant has the id" in rules.remove(view.rule_id)
+    assert "No grant has the id" in await rules.remove(view.rule_id)
 
 
 async def test_the_same_command_is_offered_once(tmp_path: Path) -> None:

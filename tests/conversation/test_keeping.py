@@ -34,7 +34,7 @@ async def read(core: Core, path: Path) -> str:
 
 
 async def test_a_rule_kept_by_hand_counts_and_reset_takes_it_back(core: Core) -> None:
-    said = core.house.keeping.add_rule("deny", "Bash(rm *)", "session")
+    said = await core.house.keeping.add_rule("deny", "Bash(rm *)", "session")
 
     assert "this session" in said
     assert any(rule.text == "Bash(rm *)" and rule.decision == "deny" for rule in core.rules())
@@ -44,7 +44,7 @@ async def test_a_rule_kept_by_hand_counts_and_reset_takes_it_back(core: Core) ->
 
 async def test_what_is_no_rule_is_refused(core: Core) -> None:
     with pytest.raises(AgentTuiError, match="no rule"):
-        core.house.keeping.add_rule("allow", "Bash(", "session")
+        await core.house.keeping.add_rule("allow", "Bash(", "session")
 
 
 async def test_an_added_folder_can_be_read_without_asking(core: Core, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ async def test_a_grant_for_the_session_ends_with_it_and_its_successor_is_named_i
 ) -> None:
     async with open_core(workspace, calls(TOUCH), text("done")) as world:
         first = world.core.status().session_id
-        world.core.house.keeping.add_rule("allow", "Bash(touch *)", "session")
+        await world.core.house.keeping.add_rule("allow", "Bash(touch *)", "session")
         await world.core.run_turn("touch it")
         granted = list(world.approver.asked), bool(world.core.rulings.recent())
         await world.core.new_session()

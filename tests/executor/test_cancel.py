@@ -137,6 +137,31 @@ async def test_a21_a_cancel_closes_the_open_question_and_runs_nothing(workspace:
     assert world.journal.kinds()[:3] == ["round_started", "approval_requested", "approval_decided"]
 
 
+class HangingPolicy(FakePolicy):
+    """Stores answers on a disk that never comes back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.storing = asyncio.Event()
+
+    async def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
+        self.storing.set()
+        await asyncio.Event().wait()
+
+
+async def test_a_cancel_while_an_answer_is_stored_runs_nothing(workspace: Path) -> None:
+    policy = HangingPolicy()
+    world = make_world(workspace, policy=policy)
+
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(world.run(call("c0", "write", path="a"), call("c1", "write", path="b")))
+        await policy.storing.wait()
+        world.rounds.cancel()
+
+    assert effects(running.result()) == {"c0": "cancelled", "c1": "cancelled"}
+    assert world.log.lines == []
+
+
 async def test_a_cancel_while_previews_are_computed_asks_nothing(workspace: Path) -> None:
     world = make_world(workspace)
 

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 import subprocess
@@ -214,7 +215,10 @@ class Desk:
             )
             for p in review.asking
         )
-        self.policy.record(self.request(review, tool=tool), Verdict(call_id="c", permissions=answers))
+        self.record(self.request(review, tool=tool), Verdict(call_id="c", permissions=answers))
+
+    def record(self, request: PermissionRequest, verdict: Verdict) -> None:
+        asyncio.run(self.policy.record(request, verdict))
 
 
 @pytest.fixture

@@ -1,3 +1,6 @@
+import asyncio
+import fcntl
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,7 +35,7 @@ def test_pe_18_a69_a_session_answer_lasts_the_session_and_no_longer(desk: Any) -
 def test_a74_item_16_once_ends_with_the_round(desk: Any) -> None:
     review = desk.ask(EXECUTE, "npm test")
     answer = PermissionDecision(permission_id=review.asking[0].id, decision=Decision.ALLOW)
-    desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+    desk.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
 
     assert desk.run("npm test") == "ask"
 
@@ -100,9 +103,9 @@ def test_grants_are_revoked_one_by_one(desk: Any) -> None:
     desk.always(desk.ask(EXECUTE, "make"), scope=Scope.PROJECT)
     first, second = desk.policy.rules()
 
-    assert desk.policy.remove(first.rule_id)
-    assert desk.policy.remove(second.rule_id)
-    assert desk.policy.remove("none") is None
+    assert asyncio.run(desk.policy.remove(first.rule_id))
+    assert asyncio.run(desk.policy.remove(second.rule_id))
+    assert asyncio.run(desk.policy.remove("none")) is None
     assert desk.run("npm test") == "ask"
     assert desk.run("make") == "ask"
 
@@ -110,12 +113,12 @@ def test_grants_are_revoked_one_by_one(desk: Any) -> None:
 def test_a_recent_decision_can_be_promoted(desk: Any) -> None:
     review = desk.ask(EXECUTE, "npm test")
     answer = PermissionDecision(permission_id=review.asking[0].id, decision=Decision.ALLOW)
-    desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+    desk.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
     (recent,) = desk.policy.recent
 
-    assert desk.policy.promote(recent.number, Scope.PROJECT)
+    assert asyncio.run(desk.policy.promote(recent.number, Scope.PROJECT))
     assert desk.run("npm test") == "allow"
-    assert desk.policy.promote(99, Scope.PROJECT) is None
+    assert asyncio.run(desk.policy.promote(99, Scope.PROJECT)) is None
 
 
 def test_a_broken_grant_line_voids_allowances_and_keeps_denials(desk: Any) -> None:
@@ -168,7 +171,7 @@ def test_m22_item_31_without_an_audit_line_the_answer_is_no(desk: Any) -> None:
     )
 
     with pytest.raises(OSError, match="audit"):
-        desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+        desk.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
     assert desk.run("npm test") == "ask"
     desk.make(allow=["Bash(npm *)"])
     assert "audit" in desk.ask(EXECUTE, "npm test").denial
@@ -201,7 +204,7 @@ def test_an_edited_pattern_that_is_no_rule_is_not_stored(desk: Any) -> None:
         permission_id=review.asking[0].id, decision=Decision.ALLOW, scope=Scope.PROJECT, pattern="Bash()"
     )
 
-    desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+    desk.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
 
     assert list(desk.policy.rules()) == []
 
@@ -212,7 +215,7 @@ def test_nothing_lasting_is_stored_where_none_was_offered(desk: Any) -> None:
         permission_id=review.asking[0].id, decision=Decision.ALLOW, scope=Scope.USER, pattern="Edit(/.env)"
     )
 
-    desk.policy.record(desk.request(review, tool="write"), Verdict(call_id="c", permissions=(answer,)))
+    desk.record(desk.request(review, tool="write"), Verdict(call_id="c", permissions=(answer,)))
 
     assert list(desk.policy.rules()) == []
 
@@ -271,7 +274,7 @@ def test_a77_request_ids_do_not_matter_to_grants(desk: Any) -> None:
             scope=Scope.SESSION,
             pattern=review.asking[0].pattern,
         )
-        desk.policy.record(request, Verdict(call_id=f"c{number}", permissions=(answer,)))
+        desk.record(request, Verdict(call_id=f"c{number}", permissions=(answer,)))
 
     assert (desk.run("npm a"), desk.run("npm b")) == ("allow", "deny")
 
@@ -308,3 +311,26 @@ def test_two_programs_share_the_grants_file(desk: Any) -> None:
     assert [grant.pattern for grant in second.all()] == ["Bash(x0)", "Bash(x1)", "Bash(x2)"]
     assert [grant.line for grant in first.all()] == [1, 2, 3]
     assert not list(desk.state.glob(".*.tmp"))
+
+
+async def test_lasting_answer_waits_for_another_program_beside_the_event_loop(desk: Any) -> None:
+    review = desk.ask(EXECUTE, "npm test")
+    answer = PermissionDecision(
+        permission_id=review.asking[0].id,
+        decision=Decision.ALLOW,
+        scope=Scope.PROJECT,
+        pattern="Bash(npm test)",
+    )
+    other_program = os.open(desk.state / "grants.lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(other_program, fcntl.LOCK_EX)
+
+    storing = asyncio.create_task(
+        desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+    )
+    _, waiting = await asyncio.wait({storing}, timeout=0.05)
+    os.close(other_program)
+    await storing
+
+    assert waiting == {storing}
+    assert [grant.pattern for grant in GrantStore(desk.state).all()] == ["Bash(npm test)"]
+    assert desk.run("npm test") == "allow"

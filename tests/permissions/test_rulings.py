@@ -1,3 +1,4 @@
+import asyncio
 import json
 from typing import Any
 
@@ -9,7 +10,7 @@ from agent_tui.protocol.permissions import Decision, PermissionDecision, Permiss
 def decide(desk: Any, command: str, decision: Decision) -> None:
     review = desk.ask(PermissionKind.EXECUTE, command)
     answer = PermissionDecision(permission_id=review.asking[0].id, decision=decision)
-    desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+    desk.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
 
 
 def test_recent_decisions_come_newest_first_with_what_could_be_stored(desk: Any) -> None:
@@ -26,7 +27,7 @@ def test_a_decision_is_promoted_with_the_pattern_it_names(desk: Any) -> None:
     decide(desk, "npm test", Decision.ALLOW)
     rulings = PolicyRulings(desk.policy)
 
-    said = rulings.promote(rulings.recent()[0].number, "project")
+    said = asyncio.run(rulings.promote(rulings.recent()[0].number, "project"))
 
     assert said == "Always allowed from now on (project): Bash(npm test *)"
     assert desk.run("npm test") == "allow"
@@ -36,8 +37,8 @@ def test_what_can_hold_once_only_is_not_promoted(desk: Any) -> None:
     decide(desk, "eval $x", Decision.ALLOW)
     rulings = PolicyRulings(desk.policy)
 
-    assert "once only" in rulings.promote(rulings.recent()[0].number, "user")
-    assert "once only" in rulings.promote(99, "user")
+    assert "once only" in asyncio.run(rulings.promote(rulings.recent()[0].number, "user"))
+    assert "once only" in asyncio.run(rulings.promote(99, "user"))
 
 
 def test_p15_allowing_everything_is_a_mode_of_its_own_and_recorded_as_such(desk: Any) -> None:
@@ -57,11 +58,11 @@ def test_a_promoted_decision_stores_no_more_than_what_was_decided(desk: Any) -> 
     review = desk.ask(PermissionKind.WRITE, target, pattern="Edit(/src/**)")
     [asking] = review.asking
     answer = PermissionDecision(permission_id=asking.id, decision=Decision.ALLOW)
-    desk.policy.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
+    desk.record(desk.request(review), Verdict(call_id="c", permissions=(answer,)))
     rulings = PolicyRulings(desk.policy)
     [shown] = rulings.recent()
 
-    said = rulings.promote(shown.number, "project")
+    said = asyncio.run(rulings.promote(shown.number, "project"))
 
     assert asking.pattern == "Edit(/src/**)"
     assert shown.pattern == "Edit(/src/petals.py)"

@@ -116,7 +116,7 @@ async def test_rule_for_the_tool_of_an_extension_needs_no_look(workspace: Path) 
 async def test_rule_said_by_hand_for_no_tool_is_not_kept(workspace: Path) -> None:
     async with open_core(workspace) as world:
         with pytest.raises(AgentTuiError, match=r"not kept: 'Bsh\(rm \*\)': .* did you mean 'Bash'\?"):
-            world.core.house.keeping.add_rule("deny", "Bsh(rm *)", "session")
+            await world.core.house.keeping.add_rule("deny", "Bsh(rm *)", "session")
         assert [rule.text for rule in world.core.rules()] == []
 
 

@@ -320,7 +320,7 @@ class FakeBackend:
     def rules(self) -> Sequence[RuleView]:
         return self.rule_views
 
-    def remove_rule(self, rule_id: str) -> str:
+    async def remove_rule(self, rule_id: str) -> str:
         self.rule_views = [rule for rule in self.rule_views if rule.rule_id != rule_id]
         return f"Removed {rule_id}."
 

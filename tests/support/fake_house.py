@@ -30,7 +30,7 @@ class FakeKeeping:
         self.calls.append(call)
         return f"Done: {' '.join(map(str, call))}"
 
-    def add_rule(self, word: str, rule: str, keep: str) -> str:
+    async def add_rule(self, word: str, rule: str, keep: str) -> str:
         return self._said("add_rule", word, rule, keep)
 
     def forget_session_rules(self) -> str:

@@ -72,6 +72,6 @@ class FakeRulings:
     def recent(self) -> Sequence[DecisionView]:
         return self.views
 
-    def promote(self, number: int, scope: LastingScope) -> str:
+    async def promote(self, number: int, scope: LastingScope) -> str:
         self.promoted.append((number, scope))
         return f"Kept for {scope}."

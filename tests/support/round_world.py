@@ -93,7 +93,7 @@ class FakePolicy:
     def blocked(self, call: ToolCall, *, title: str, reason: str) -> None:
         self.blocks.append((call.call_id, reason))
 
-    def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
+    async def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
         if self.audit_fails:
             raise OSError("the audit file is gone")
         self.recorded.append((request, verdict))

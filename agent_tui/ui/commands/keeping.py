@@ -28,10 +28,10 @@ async def _permissions(host: CommandHost, args: str) -> None:
                 "info", host.backend.check_command(rest) if rest else "Write /permissions test COMMAND."
             )
         case "add":
-            _add(host, rest)
+            await _add(host, rest)
         case "remove" | "revoke":
             said = (
-                host.backend.remove_rule(rest)
+                await host.backend.remove_rule(rest)
                 if rest
                 else "Write /permissions remove ID; /permissions lists them."
             )
@@ -46,7 +46,7 @@ async def _permissions(host: CommandHost, args: str) -> None:
             host.notice("warning", f"/permissions knows {', '.join(_VERBS)}.")
 
 
-def _add(host: CommandHost, rest: str) -> None:
+async def _add(host: CommandHost, rest: str) -> None:
     words = rest.split()
     keep: KeepFor = "session"
     for scope in _SCOPES:
@@ -57,7 +57,7 @@ def _add(host: CommandHost, rest: str) -> None:
     if effect is None or len(words) < 2:
         host.notice("warning", _ADD)
         return
-    host.notice("info", host.backend.house.keeping.add_rule(effect, " ".join(words[1:]), keep))
+    host.notice("info", await host.backend.house.keeping.add_rule(effect, " ".join(words[1:]), keep))
 
 
 def _log(host: CommandHost) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -39,7 +39,7 @@ class RulesScreen(Dialog[None]):
         self,
         keys: Keymap,
         rules: Callable[[], Sequence[RuleView]],
-        remove: Callable[[str], str],
+        remove: Callable[[str], Awaitable[str]],
         rulings: Rulings,
     ) -> None:
         super().__init__(keys, "rules", "list")
@@ -117,7 +117,11 @@ class RulesScreen(Dialog[None]):
             again = self.keys.hint("rules", scope)
             self._say(f"{verb} {vis(entry.pattern)} for {_SCOPE_WORDS[scope]}: {again} again stores it.")
             return
-        self._say(self._rulings.promote(entry.number, scope))
+        self.run_worker(self._show(self._rulings.promote(entry.number, scope)), group="rules")
+
+    async def _show(self, doing: Awaitable[str]) -> None:
+        """Say what came of it, with the rules as they are then."""
+        self._say(await doing)
         self._refresh()
 
     def _revoke(self) -> None:
@@ -141,8 +145,7 @@ class RulesScreen(Dialog[None]):
         self._say("This decision held once; there is nothing to revoke.")
 
     def _take_back(self, rule: RuleView) -> None:
-        self._say(self._remove(rule.rule_id))
-        self._refresh()
+        self.run_worker(self._show(self._remove(rule.rule_id)), group="rules")
 
 
 def _row(rule: RuleView, width: int) -> Content:
