@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_tui.permissions.shell.directories import Directories
+from agent_tui.permissions.shell.embedded import fed_texts
 from agent_tui.permissions.shell.exact import exact_part
 from agent_tui.permissions.shell.harmless import keeps_names
 from agent_tui.permissions.shell.judge import Judge, Judged
@@ -183,8 +184,8 @@ class _Run:
             script = shell_script(layer)
             if script is not None and script.text:
                 texts.append(script.text)
-            if base_name(layer[0].text) in SHELLS:
-                texts.extend(_fed(simple, upstream))
+            if base_name(layer[0].text) in SHELLS | {"at", "batch"}:
+                texts.extend(word.text for word in fed_texts(simple, upstream))
         found = [self.script(text, cwd, depth=depth + 1) for text in dict.fromkeys(texts)]
         if not found:
             return None
@@ -228,15 +229,6 @@ def _layers(simple: Simple) -> list[tuple[Word, ...]]:
     """Give a command as written, without its wrappers, and whatever a wrapper could run."""
     layers = (simple.words, unwrap(simple.words).words, *possible_inner(simple.words))
     return [layer for layer in layers if layer]
-
-
-def _fed(simple: Simple, upstream: Simple | None) -> Iterator[str]:
-    """Give the texts that a command is fed: here-documents, here-strings, what `echo` prints into a pipe."""
-    for redirect in simple.redirects:
-        if redirect.body or (redirect.op == "<<<" and redirect.target):
-            yield redirect.body or (redirect.target.text if redirect.target else "")
-    if upstream is not None and upstream.words and upstream.words[0].text in ("echo", "printf"):
-        yield " ".join(word.text for word in upstream.words[1:] if not word.text.startswith("-"))
 
 
 def _runs_its_input(simple: Simple, upstream: Simple | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_tui.permissions.paths import is_inside, is_secret, protected_by
+from agent_tui.permissions.shell.embedded import files_in_code, runs_code
 from agent_tui.permissions.shell.model import Touch
 from agent_tui.permissions.shell.network import Network
 from agent_tui.permissions.shell.pathwords import in_cluster, in_lists, in_urls, is_label, leads_somewhere
@@ -77,7 +78,6 @@ class Effects:
             yield from Effects(self.world, self._moved(words)).named(program, kept[1:])
         else:
             yield from self.named(program, words[1:])
-        yield from self.in_code(program, words[1:])
         yield from self._known(program, [word.text for word in words[1:]])
 
     def _moved(self, words: Sequence[Word]) -> str:
@@ -116,7 +116,8 @@ class Effects:
             option = text.partition("=")[0] if text.startswith("-") else before
             yield from ((path, option) for path in in_lists(text.partition("=")[2] or text))
         if "@" in text:
-            yield text.rpartition("@")[2], ""
+            at_sign = text.rpartition("@")[2]
+            yield at_sign.partition(";")[0] if program == "curl" else at_sign, ""
         if text.startswith("--"):
             name, _, value = text.partition("=")
             yield value, name
@@ -134,10 +135,41 @@ class Effects:
             if ":" in text and not equals:
                 yield from ((part, before) for part in text.split(":")[:2])
 
-    def in_code(self, program: str, words: Sequence[Word]) -> Iterator[Touch]:
-        """Give the absolute paths that a piece of code (`python -c`, `sed`, `awk`, what is fed to one) seems to write."""
-        if not _RUNS_CODE.fullmatch(program):
-            return
+    def in_code(self, program: str, words: Sequence[Word], fed: Sequence[Word]) -> Iterator[Touch]:
+        """Give the paths that a piece of code (`python -c`, `sed`, `awk`, what is fed to one) seems to read or write."""
+        written: set[str] = set()
+        if _RUNS_CODE.fullmatch(program) or runs_code(program):
+            for place in self._written_in_code((*words, *fed)):
+                written.add(place.real)
+                yield self.write(place, f"{program} may write {place.real}")
+        for text, writes in files_in_code(program, words, fed):
+            for path in (text, *in_urls(text)):
+                place = self._place_in_code(path)
+                if place is not None and place.real not in written:
+                    kind = PermissionKind.WRITE if writes else PermissionKind.READ
+                    yield self._by_code(place, kind, program)
+
+    def _by_code(self, place: Place, kind: PermissionKind, program: str) -> Touch:
+        if self.world.contains(place):
+            return self.secret(place, kind, program)
+        if kind is PermissionKind.WRITE:
+            return self.write(place, f"{program} may write {place.real}")
+        return self.read(place, f"{program} may read {place.real}")
+
+    def _place_in_code(self, text: str) -> Place | None:
+        """Give where a text of code leads, when it may be a path that matters."""
+        if text.strip("/.") == "" or "://" in text or not leads_somewhere(text):
+            return None
+        if text.startswith("~/"):
+            text = self.world.home + text[1:]
+        if "\n" in text or len(text) > 4096:
+            return None
+        place = self.world.place(text, self.cwd)
+        if re.search(r"\s", text) and not os.path.lexists(place.named):
+            return None
+        return place if self._is_path(place, text) else None
+
+    def _written_in_code(self, words: Sequence[Word]) -> Iterator[Place]:
         for word in words:
             if word.plain or not _WRITES_IN_CODE.search(word.text):
                 continue
@@ -145,7 +177,7 @@ class Effects:
                 text = self.world.home + match[0][1:] if match[0].startswith("~") else match[0]
                 place = self.world.place(text, self.cwd)
                 if self._is_path(place, text):
-                    yield self.write(place, f"{program} may write {place.real}")
+                    yield place
 
     def _places(self, word: Word, text: str, *, itself: bool = False) -> Iterator[Place]:
         if text == "~" or text.startswith("~/"):

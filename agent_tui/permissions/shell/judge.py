@@ -12,6 +12,7 @@ from agent_tui.permissions.patterns import quoted_star
 from agent_tui.permissions.rules import Spelling
 from agent_tui.permissions.shell.arity import lasting_pattern
 from agent_tui.permissions.shell.effects import Effects, deletes_too_much, network_touches
+from agent_tui.permissions.shell.embedded import fed_texts, files_in_code, words_in
 from agent_tui.permissions.shell.git import remote_hosts, split_global
 from agent_tui.permissions.shell.harmless import Harmless
 from agent_tui.permissions.shell.model import Part, Touch
@@ -27,10 +28,16 @@ from agent_tui.permissions.shell.world import Place, World
 from agent_tui.permissions.shell.wrappers import SUPERUSER, Unwrapped, base_name, possible_inner, unwrap
 from agent_tui.protocol.permissions import PermissionKind, Risk
 
+_JOINTS = re.compile(r"[=:@<>,;#|\[\]]")
 _OWN_PROGRAMS = frozenset({"agent-tui", "agent_tui"})
 _READS_BY_NATURE = frozenset(["find", "jq", "ps", "date", "ss"])
 _GIT_READS = frozenset(
     ["diff", "log", "show", "status", "grep", "blame", "shortlog", "ls-files", "rev-list", "rev-parse"]
+)
+_COMMAND_SET = re.compile(
+    r"\w*(?:PAGER|EDITOR|VISUAL|BROWSER|COMMAND|CMD|LESSOPEN|LESSCLOSE|SSH|ASKPASS|DIFF|RSH|SHELL|PS[0-4]|WRAPPER|EXEC)\w*"
+    r"=(.*)",
+    re.DOTALL,
 )
 _HIGH_USES = re.compile(
     r"git push .*(--force|-f\b|--mirror|--delete|\+)|git reset .*--hard|git clean .*-\w*f|git checkout .*(-f\b|--force)"
@@ -52,10 +59,11 @@ class Judged:
 
 @dataclass
 class _Verdict:
-    """What is known of one command while it is judged."""
+    """What is known of one command while it is judged; `code` is what may name files in the code it gets."""
 
     why: str = ""
     touches: list[Touch] = field(default_factory=list[Touch])
+    code: list[str] = field(default_factory=list[str])
     needs_strong: bool = False
     exact_only: bool = False
     risk: Risk = Risk.MEDIUM
@@ -114,7 +122,7 @@ class Judge:
         if reading.refused:
             verdict.why = verdict.why or reading.refused
             verdict.exact_only = reads_by_nature(words)
-            self._unsafe(words, simple, cwd, verdict)
+            self._unsafe(words, simple, cwd, verdict, fed_texts(simple, upstream))
             verdict.touches.extend(self._fed_names(words, cwd, upstream))
             return
         verdict.needs_strong = name == "git" and not words[-1].text.startswith("--version")
@@ -165,7 +173,9 @@ class Judge:
                 outside = self._world.place(path, "/")
                 verdict.touches.append(effects.read(outside, f"{reader.program} follows {path}"))
 
-    def _unsafe(self, words: tuple[Word, ...], simple: Simple, cwd: str, verdict: _Verdict) -> None:
+    def _unsafe(
+        self, words: tuple[Word, ...], simple: Simple, cwd: str, verdict: _Verdict, fed: list[Word]
+    ) -> None:
         """Work out what a command that is not harmless touches, and how grave that is."""
         program = base_name(words[0].text)
         use = network_use(words, git_hosts=remote_hosts(self._world, cwd) if program == "git" else ())
@@ -173,10 +183,12 @@ class Judge:
             verdict.touches.extend(network_touches(use, program))
         layers = [words, *possible_inner(words)]
         for layer in layers:
+            inner = base_name(layer[0].text)
             verdict.touches.extend(Effects(self._world, cwd).of(layer))
-            verdict.touches.extend(Effects(self._world, cwd).in_code(base_name(layer[0].text), _fed(simple)))
+            verdict.touches.extend(Effects(self._world, cwd).in_code(inner, layer[1:], fed))
+            verdict.code.extend(path for path, _ in files_in_code(inner, layer[1:], fed))
             if layer is not words and program != "ssh" and (hidden := network_use(layer)) is not None:
-                verdict.touches.extend(network_touches(hidden, base_name(layer[0].text)))
+                verdict.touches.extend(network_touches(hidden, inner))
         self._grave(layers, verdict)
         for layer in (unwrap(simple.words).words, *possible_inner(simple.words)):
             if layer and (wide := deletes_too_much(layer, self._world, cwd)) != "":
@@ -260,7 +272,7 @@ class Judge:
             pattern=_pattern(words, verdict),
             spellings=tuple(_readings(words)),
             allow_as=allow_as,
-            mentions=tuple(self.mentions(_arguments(simple), cwd)),
+            mentions=tuple(self.mentions((*_arguments(simple), *_plain(verdict.code)), cwd)),
         )
 
     def mentions(self, words: Iterable[Word], cwd: str) -> Iterator[tuple[str, ...]]:
@@ -281,22 +293,30 @@ class Judge:
 
 
 def _arguments(simple: Simple) -> tuple[Word, ...]:
-    """Give what stands behind a program's name, and what is redirected and assigned."""
+    """Give what stands behind a program's name, what is redirected and assigned, and words of `PAGER='cat FILE'`."""
     targets = [redirect.target for redirect in simple.redirects if redirect.target]
-    return (*simple.words[1:], *targets, *(value for _, value in simple.assigns))
+    set_here = [
+        *(word.text for word in simple.words[1:]),
+        *(f"{name}={v.text}" for name, v in simple.assigns),
+    ]
+    commands = [name for match in map(_COMMAND_SET.match, set_here) if match for name in words_in(match[1])]
+    return (*simple.words[1:], *targets, *(value for _, value in simple.assigns), *_plain(commands))
+
+
+def _plain(texts: Iterable[str]) -> Iterator[Word]:
+    return (Word(text, text) for text in dict.fromkeys(texts))
 
 
 def _paths_in(text: str) -> Iterator[str]:
-    """Give what may be a path in a word: itself, without the `@` of `@file`, the sides of `HEAD:file`."""
+    """Give what may be a path in a word: itself, the sides of `HEAD:file`, what joins `a=@file;type=b` and what follows."""
     yield text
     yield from in_urls(text)
     yield from in_lists(text)
     if glued := in_cluster(text):
         yield glued[1]
-    if text.startswith("@"):
-        yield text[1:]
-    if ":" in text and "://" not in text:
-        yield from text.split(":")
+    if "://" not in text and _JOINTS.search(text):
+        yield from _JOINTS.split(text)
+        yield from (text[match.end() :] for match in _JOINTS.finditer(text))
 
 
 @dataclass(frozen=True)
@@ -320,12 +340,6 @@ def _is_brought_back(path: str, patterns: tuple[str, ...]) -> bool:
         re.search(r"[{\\\[]", pattern) or any(fnmatchcase(part, pattern) for part in parts)
         for pattern in patterns
     )
-
-
-def _fed(simple: Simple) -> list[Word]:
-    """Give the texts that here-documents and here-strings feed to a command."""
-    texts = [r.body or (r.target.text if r.op == "<<<" and r.target else "") for r in simple.redirects]
-    return [Word(text, "", static=False) for text in texts if text]
 
 
 def reads_by_nature(words: Sequence[Word]) -> bool:

@@ -1,6 +1,12 @@
-"""Tells whether a sed script only prints: every command it holds is read, unknown ones are refused."""
+"""Tells whether a sed script only prints: every command it holds is read, unknown ones are refused.
+
+Also finds the files that a script reads and writes.
+"""
 
 import re
+from collections.abc import Iterator, Sequence
+
+from agent_tui.permissions.shell.words import Word
 
 _BLANKS = re.compile(r"[ \t]*")
 _BETWEEN = re.compile(r"[ \t\n;]*")
@@ -15,6 +21,13 @@ _PLAIN = frozenset("=dDgGhHnNpPxzF")
 _DELIMITERS = frozenset("/|,#@!%:_+~")
 _CLASS = re.compile(r"\[([:.=])[a-zA-Z]*\1\]")
 _MAX_CHARS = 1_000
+_LINE = re.compile(r"[ \t]*([^\n]*)")
+_TEXT = re.compile(r"(?:[^\n\\]|\\.)*", re.DOTALL)
+_MAYBE_FILE = re.compile(r"(?<![A-Za-z_])[gpiIMm0-9e]*([rRwW])[ \t]*([^\n]+)")
+_APART = re.compile(r"[\s|#,;@!%{}]+")
+_FLAGS_BEHIND = re.compile(r"/[gpiIMme0-9]*$")
+_SCRIPT_OPTION = re.compile(r"(?:-[nErsuzi]*e|--expression(?:=|$))(.*)", re.DOTALL)
+_FILE_OPTION = re.compile(r"(?:-[nErsuzi]*f|--file(?:=|$))(.*)", re.DOTALL)
 
 
 class _Refused(ValueError):
@@ -36,16 +49,51 @@ def sed_only_prints(script: str) -> bool:
     return True
 
 
+def sed_scripts(words: Sequence[Word]) -> list[str]:
+    """Give the scripts among the words after `sed`: those of -e, else the first operand."""
+    scripts: list[str] = []
+    operands: list[str] = []
+    has_options = False
+    rest = iter(word.text for word in words)
+    for text in rest:
+        if match := _SCRIPT_OPTION.fullmatch(text):
+            has_options = True
+            scripts.append(match[1] or next(rest, ""))
+        elif match := _FILE_OPTION.fullmatch(text):
+            has_options = True
+            if not match[1]:
+                next(rest, "")
+        elif text and not text.startswith("-"):
+            operands.append(text)
+    return scripts if has_options else operands[:1]
+
+
+def sed_files(script: str) -> Iterator[tuple[str, bool]]:
+    """Give the files that a script names, each with whether it is written; too many where it cannot be read."""
+    reader = _Script(script)
+    try:
+        reader.read(tolerant=True)
+    except _Refused:
+        yield from ((match[2], match[1] in "wW") for match in _MAYBE_FILE.finditer(script))
+        for word in _APART.split(script.replace("\\/", "/")):
+            yield from ((name, False) for name in {word, _FLAGS_BEHIND.sub("", word)} if name)
+    else:
+        yield from reader.files
+
+
 class _Script:
-    """Reads one script from left to right."""
+    """Reads one script from left to right; a `tolerant` reading notes the files that others refuse."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
         self._depth = 0
+        self._tolerant = False
+        self.files: list[tuple[str, bool]] = []
 
-    def read(self) -> None:
+    def read(self, *, tolerant: bool = False) -> None:
         """Read every command. Raises _Refused."""
+        self._tolerant = tolerant
         while True:
             self._skip(_BETWEEN)
             if self._at >= len(self._text):
@@ -108,8 +156,19 @@ class _Script:
             self._skip(_LABEL_END)
         elif verb in ("s", "y") and verb:
             self._replace(is_pattern=verb == "s")
+        elif verb in ("r", "R", "w", "W") and verb and self._tolerant:
+            self._file(writes=verb in "wW")
+        elif verb in ("#", "a", "i", "c") and self._tolerant:
+            self._skip(_LINE if verb == "#" else _TEXT)
         else:
             raise _Refused
+
+    def _file(self, *, writes: bool) -> None:
+        match = _LINE.match(self._text, self._at)
+        if match is None or not match[1]:
+            raise _Refused
+        self._at = match.end()
+        self.files.append((match[1], writes))
 
     def _replace(self, *, is_pattern: bool) -> None:
         delimiter = self._next()
@@ -119,6 +178,9 @@ class _Script:
         self._until(delimiter, is_pattern=False)
         if is_pattern:
             self._skip(_SUBSTITUTE_FLAGS)
+            if self._tolerant and self._peek() == "w":
+                self._at += 1
+                self._file(writes=True)
         self._skip(_END)
 
     def _until(self, delimiter: str, *, is_pattern: bool) -> None:

@@ -349,7 +349,10 @@ class TreeReader:
     def _fields(self, node: "Node") -> list[Word]:
         """Read one argument, or those that a variable outside quotes falls into."""
         word = self._word(node)
-        if node.type not in ("simple_expansion", "expansion") or not word.text.strip():
+        if (
+            node.type not in ("simple_expansion", "expansion", "command_substitution")
+            or not word.text.strip()
+        ):
             return [word]
         return [Word(text, word.raw, static=False) for text in word.text.split()]
 
@@ -366,12 +369,24 @@ class TreeReader:
                     return raw[2:-1]
             case "simple_expansion" | "expansion":
                 return self._guess_variable(node)
-            case "command_substitution" | "process_substitution" | "arithmetic_expansion":
+            case "command_substitution":
+                return self._printed(node)
+            case "process_substitution" | "arithmetic_expansion":
                 return ""
             case "string" | "concatenation" | "command_name" | "translated_string":
                 return self._guess_children(node)
             case _:
                 return raw.replace("\\\n", "").replace("\\", "")
+
+    def _printed(self, node: "Node") -> str:
+        """Give what `$(echo FILE)` stands for; nothing for other commands."""
+        inner = node.named_children
+        if len(inner) != 1 or inner[0].type != "command":
+            return ""
+        words = [self._word(child) for child in inner[0].named_children]
+        if words[0].text not in ("echo", "printf") or not all(word.static for word in words):
+            return ""
+        return " ".join(word.text for word in words[1:] if not word.text.startswith(("-", "%")))
 
     def _guess_variable(self, node: "Node") -> str:
         """Give what is known of a variable, or the text that stands in for it: `${x:-FILE}`, `${x:+FILE}`."""
