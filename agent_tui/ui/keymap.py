@@ -124,6 +124,10 @@ class Keymap:
         """The keys of a chord that was begun, "" when there is none."""
         return self._pending
 
+    def bound(self, context: str) -> list[tuple[str, str]]:
+        """List (key, action) of a context as a keymap file writes them."""
+        return list(self._bound[context].items())
+
     def keys_of(self, context: str, action: str) -> list[str]:
         """List the keys that do `action`, as a person reads them, such as "Ctrl+X m"."""
         return [spell(key) for key, bound in self._bound[context].items() if bound == action]
@@ -182,6 +186,20 @@ def read_overrides(file: Path) -> Overrides:
     return _Check(file, text).overrides(tables)
 
 
+def line_of_key(text: str, context: str, key: str) -> int:
+    """Give the 1-based line of an entry of a keymap file, without `key` of a table; 0 when it is not found."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            inside = stripped.split("#")[0].strip("[] \t\"'") == context
+            if inside and not key:
+                return number
+        elif inside and key and stripped.split("=")[0].strip().strip("\"'") == key:
+            return number
+    return 0
+
+
 def _unknown_modifier(key: str) -> bool:
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     return not last or any(modifier not in ("ctrl", "alt", "shift") for modifier in modifiers)
@@ -192,7 +210,7 @@ class _Check:
 
     def __init__(self, file: Path, text: str) -> None:
         self._file = file
-        self._lines = text.splitlines()
+        self._text = text
         self._wrong: list[ConfigError] = []
 
     def overrides(self, tables: Mapping[str, object]) -> dict[str, dict[str, str]]:
@@ -223,18 +241,5 @@ class _Check:
 
     def _note(self, context: str, key: str, message: str) -> None:
         where = f"{context}.{key}" if key else context
-        error = ConfigError(message, file=self._file, key=where, line=self._line(context, key))
+        error = ConfigError(message, file=self._file, key=where, line=line_of_key(self._text, context, key))
         self._wrong.append(error)
-
-    def _line(self, context: str, key: str) -> int:
-        """Give the 1-based line of an entry or of a table, 0 when it is not found."""
-        inside = False
-        for number, line in enumerate(self._lines, start=1):
-            stripped = line.strip()
-            if stripped.startswith("["):
-                inside = stripped.split("#")[0].strip("[] \t\"'") == context
-                if inside and not key:
-                    return number
-            elif inside and key and stripped.split("=")[0].strip().strip("\"'") == key:
-                return number
-        return 0

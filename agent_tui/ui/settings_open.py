@@ -29,7 +29,7 @@ def settings_screen(app: AgentApp, desk: SettingsDesk, page: str) -> SettingsScr
         desk,
         words={"ui.theme": app.shelf.names()},
         changed=changed,
-        more_problems=file_problems(app.settings.keymap_file, app.shelf),
+        more_problems=file_problems(app.settings.keymap_file, app.shelf, preset=app.keys.preset),
         page=page if page in PAGES else IN_FORCE,
     )
 

@@ -54,6 +54,14 @@ class ThemeShelf:
         rest = sorted(found - BUILT_IN.keys())
         return [*BUILT_IN, *rest]
 
+    def odd_names(self) -> list[str]:
+        """Give a sentence for each file that cannot be chosen because of its name."""
+        return [
+            f"{file}: a theme's name has small letters, digits and '-' only; call the file {_fitting(file.stem)}.toml"
+            for folder in self._folders
+            for file in _odd_files(folder)
+        ]
+
     def load(self, name: str) -> NamedTheme:
         """Read a theme by name, ignoring case. Raises ConfigError with one sentence when it cannot be used."""
         wanted = name.strip().lower()
@@ -70,6 +78,15 @@ class ThemeShelf:
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.glob("*.toml") if _NAME.fullmatch(path.stem)]
+
+
+def _odd_files(folder: Path) -> list[Path]:
+    found = {file for file in folder.glob("[!.]*") if file.suffix.lower() == ".toml"}
+    return sorted(found.difference(_files(folder)))
+
+
+def _fitting(stem: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "mine"
 
 
 def read_theme(file: Path) -> NamedTheme:

@@ -38,6 +38,16 @@ class Hail(Tool[Params]):
 """
 
 
+PETAL = """
+async def petal(arguments, ctx):
+    return "one"
+
+
+def extend(agent):
+    agent.register_tool("petal", "Count petals.", None, petal)
+"""
+
+
 @pytest.fixture(autouse=True)
 def _there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workspace)
@@ -202,6 +212,18 @@ def test_agent_itself_cannot_unset(
             "config.toml:3: limits.max_tokens: must be at least 0, got -1; the",
         ),
         ("[ui]\nstatus = 3\n", "config.toml:2: ui.status: a list is expected, got 3; the default counts"),
+        (
+            '[tools]\ndisable = ["bash", "mcp__x__y", "wbfetch"]\n',
+            "config.toml:2: tools.disable: no tool is known as 'wbfetch'; did you mean 'webfetch'?",
+        ),
+        (
+            '[tools]\noverride = ["rd"]\n',
+            "config.toml:2: tools.override: no tool is known as 'rd'; did you mean",
+        ),
+        (
+            '[extensions]\ndisable = ["none"]\n',
+            "config.toml:2: extensions.disable: no extension is known as 'none'",
+        ),
         ("[ui]\n\ntheme\n", "config.toml:3: not valid TOML: expected '=' after a key"),
         (
             "[model.facts.a]\ncontext_token = 3\n",
@@ -221,6 +243,19 @@ def test_validate_and_doctor_say_what_a_run_would_find(
     assert said in capsys.readouterr().out
 
 
+def test_tools_and_extensions_of_ones_own_may_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:
+    configure('[tools]\ndisable = ["hail", "petal"]\n[extensions]\ndisable = ["off"]\n')
+    for name, text in (
+        ("tools/other.py", HAIL),
+        ("extensions/flower.py", PETAL),
+        ("extensions/off.py", "raise SystemExit\n"),
+    ):
+        (config_folder() / name).parent.mkdir(exist_ok=True)
+        (config_folder() / name).write_text(text)
+
+    assert (main(["config", "validate"]), capsys.readouterr().out) == (0, "no problems\n")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -228,6 +263,16 @@ def test_validate_and_doctor_say_what_a_run_would_find(
             "keymap.toml",
             '[prompt]\n"enter" = "nope"\n[promt] # mine\n"f9" = "submit"\n',
             ["keymap.toml:2: prompt.enter: no action 'nope'", "keymap.toml:3: promt: no context 'promt'"],
+        ),
+        (
+            "keymap.toml",
+            '[prompt]\n"f9" = "stash"\n"f9 a" = "escape"\n',
+            ["keymap.toml:2: prompt.f9: begins chords that cannot be pressed any more: F9 a (prompt: "],
+        ),
+        (
+            "themes/My Own.TOML",
+            "dark = true\n",
+            ["My Own.TOML: a theme's name has small letters, digits and '-' only; call the file my-own.toml"],
         ),
         (
             "themes/mine.toml",
@@ -245,4 +290,4 @@ def test_validate_names_each_wrong_line_of_the_files_of_the_screen(
     assert main(["config", "validate"]) == 1
     *lines, last = capsys.readouterr().out.splitlines()
     assert [part for part, line in zip(said, lines, strict=True) if part not in line] == []
-    assert last == f"{len(said)} problems"
+    assert last == ("1 problem" if len(said) == 1 else f"{len(said)} problems")
