@@ -263,9 +263,23 @@ def _check_answer_flags(options: RunOptions) -> None:
         raise _usage(f"{chosen[0]} needs -p")
 
 
+def _check_theme(name: str) -> None:
+    """Refuse a theme that there is not. Raises UsageError."""
+    from agent_tui.config.paths import user_paths
+    from agent_tui.extensions.bundled import themes_dir
+    from agent_tui.protocol.near_names import did_you_mean
+    from agent_tui.ui.theme_files import theme_names
+
+    names = theme_names((themes_dir(), user_paths().user_themes))
+    if name.strip().lower() not in names:
+        raise _usage(f"--theme: there is no theme {name!r}{did_you_mean(name, names)}")
+
+
 def _start(options: RunOptions, drawn: "InstantPrompt | None" = None) -> int:
     _check_session_flags(options)
     _check_answer_flags(options)
+    if options.theme:
+        _check_theme(options.theme)
     _check_for_a_mistyped_subcommand(options)
     workspace = options.enter_directory()
     if options.debug or options.debug_file is not None:

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 from agent_tui.config.paths import Paths
 from agent_tui.extensions.bundled import themes_dir
+from agent_tui.ui.theme_files import theme_names
 
 
 def known_words(key: str, paths: Paths) -> Sequence[str] | None:
     """Give the words that the setting `key` may have, None when any text may stand there."""
-    # Textual comes with both: 0.2 s, when one of the two is changed
     match key:
         case "ui.theme":
-            from agent_tui.ui.themes import ThemeShelf
-
-            return ThemeShelf((themes_dir(), paths.user_themes)).names()
+            return theme_names((themes_dir(), paths.user_themes))
         case "ui.status":
+            # with Textual, 0.2 s, when this one is changed
             from agent_tui.ui.widgets.segments import KINDS, SPLIT
 
             return [*KINDS, SPLIT]

@@ -7,6 +7,11 @@ from pathlib import Path
 class AgentTuiError(Exception):
     """An error a person can act on: its text says what happened, where, and what to do."""
 
+    @property
+    def sentence(self) -> str:
+        """Give the text with its full stop, for another sentence to follow."""
+        return _ended(str(self))
+
 
 class NothingThereError(AgentTuiError):
     """What was asked for is empty so far, such as changes before the first one. It is said plainly: nothing failed."""
@@ -51,7 +56,11 @@ def _told(sentences: Sequence[str]) -> str:
     more = len(sentences) - _TOLD
     rest = [f"{more} more in the file; 'agent-tui config validate' lists all"] if more > 0 else []
     *before, last = [*sentences[:_TOLD], *rest]
-    return " ".join([*(one if one.endswith(("?", ".")) else f"{one}." for one in before), last])
+    return " ".join([*map(_ended, before), last])
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith(("?", ".")) else f"{text}."
 
 
 class ToolLoadError(AgentTuiError):

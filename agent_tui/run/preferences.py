@@ -14,19 +14,28 @@ from agent_tui.protocol.toml_text import parse_toml
 class Preferences:
     """A small state file, mode 0600. A setting in a settings file wins over it; losing it loses nothing.
 
-    `profile` is laid over the settings; without `counts` the settings file says nothing.
+    `profile` is laid over the settings; without `counts` the settings file says nothing. `given` are the settings of
+    the command line, by their dotted keys, which win over the file.
     """
 
-    def __init__(self, paths: Paths, *, profile: str = "", counts: bool = True) -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        profile: str = "",
+        counts: bool = True,
+        given: Mapping[str, tuple[str, object]] | None = None,
+    ) -> None:
         self._path = paths.state / "preferences.json"
         self._config = paths.user_config
         self._profile = profile
         self._counts = counts
+        self._given = given or {}
 
     def theme(self, environment: Mapping[str, str], *, flag: str = "") -> str:
-        """Give the theme for the first paint: flag, environment, settings file, last choice; validates nothing."""
+        """Give the theme for the first paint: command line, environment, settings file, last choice; validates nothing."""
         configured = self.configured("theme")
-        named = flag or environment.get("AGENT_TUI_THEME", "")
+        named = flag or ("" if "ui.theme" in self._given else environment.get("AGENT_TUI_THEME", ""))
         return (
             named
             or (configured if isinstance(configured, str) else "")
@@ -53,10 +62,12 @@ class Preferences:
         return not (self._path.exists() or self._config.exists() or sessions.exists())
 
     def configured(self, name: str) -> object:
-        """Give a value of [ui] in the user's settings as it stands there, None when there is none.
+        """Give a value of [ui] of the command line or in the user's settings as it stands there, None when there is none.
 
         The first paint cannot wait for pydantic (110 ms of CPU); the loader names what is wrong afterwards.
         """
+        if f"ui.{name}" in self._given:
+            return self._given[f"ui.{name}"][1]
         if not self._counts:
             return None
         try:

@@ -374,7 +374,7 @@ class AppActions:
         try:
             theme = self._app.shelf.load(name)
         except ConfigError as error:
-            self.notice("error", f"{error}. The theme stays {self._app.chosen_theme.label}.")
+            self.notice("error", f"{error.sentence} The theme stays {self._app.chosen_theme.label}.")
             return
         self._app.chosen_theme = theme
         self._app.use_theme(theme)

@@ -165,7 +165,7 @@ class AgentApp(RowDiffApp[int], TakesOver, inherit_bindings=False):
         try:
             return self.shelf.load(self.settings.theme)
         except ConfigError as error:
-            self._start_notices.append(("error", f"{error}. The dark theme is used."))
+            self._start_notices.append(("error", f"{error.sentence} The dark theme is used."))
             return BUILT_IN["dark"]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

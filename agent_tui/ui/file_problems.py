@@ -18,10 +18,4 @@ def file_problems(keymap: Path | None, shelf: ThemeShelf, *, preset: Preset) -> 
             found += [str(clash) for clash in key_clashes(keymap, preset=preset)]
         except ConfigError as error:
             found += error.problems
-    found += shelf.odd_names()
-    for name in shelf.names():
-        try:
-            shelf.load(name)
-        except ConfigError as error:
-            found += error.problems
-    return found
+    return [*found, *shelf.problems()]

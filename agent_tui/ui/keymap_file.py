@@ -44,8 +44,7 @@ class KeymapFile:
             self.keys.change(overrides=read_overrides(self._path))
             self.problem = ""
         except ConfigError as error:
-            said = str(error)
-            self.problem = said if said.endswith((".", "?")) else f"{said}."
+            self.problem = error.sentence
 
     def _now(self) -> tuple[int, int, int]:
         try:

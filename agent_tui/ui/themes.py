@@ -10,11 +10,12 @@ from typing import cast
 
 from textual.theme import Theme
 
-from agent_tui.protocol.errors import ConfigError, ConfigErrors
+from agent_tui.protocol.errors import AgentTuiError, ConfigError, ConfigErrors
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.plain_reasons import unreadable
 from agent_tui.protocol.toml_text import TomlFault, line_of, parse_toml
 from agent_tui.ui.palette import AA, Palette, contrast
+from agent_tui.ui.theme_files import oddly_named, theme_file, theme_names
 
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _ANSI_NAMES = tuple(
@@ -23,7 +24,6 @@ _ANSI_NAMES = tuple(
     for name in ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 )
 _COLOURS = tuple(field.name for field in fields(Palette) if field.name not in ("is_dark", "ansi"))
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,15 @@ BUILT_IN: Mapping[str, NamedTheme] = {
 """What there is when no theme file can be read."""
 
 
+class NoTheme(ConfigError):
+    """No theme has the name that was asked for: the sentence begins with it, for no file is wrong."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        AgentTuiError.__init__(self, f"there is no theme {name!r}{did_you_mean(name, known)}")
+        self.file = Path()
+        self.key = "theme"
+
+
 class ThemeShelf:
     """The themes found in `folders`; a later folder's file takes the place of one with the same name."""
 
@@ -50,43 +59,26 @@ class ThemeShelf:
 
     def names(self) -> list[str]:
         """List the names there are, dark and light first."""
-        found = {path.stem for folder in self._folders for path in _files(folder)}
-        rest = sorted(found - BUILT_IN.keys())
-        return [*BUILT_IN, *rest]
+        return theme_names(self._folders)
 
-    def odd_names(self) -> list[str]:
-        """Give a sentence for each file that cannot be chosen because of its name."""
-        return [
-            f"{file}: a theme's name has small letters, digits and '-' only; call the file {_fitting(file.stem)}.toml"
-            for folder in self._folders
-            for file in _odd_files(folder)
-        ]
+    def problems(self) -> list[str]:
+        """Give a sentence for each file that cannot be chosen, and for each wrong line of the others."""
+        found = oddly_named(self._folders)
+        for name in self.names():
+            try:
+                self.load(name)
+            except ConfigError as error:
+                found += error.problems
+        return found
 
     def load(self, name: str) -> NamedTheme:
         """Read a theme by name, ignoring case. Raises ConfigError with one sentence when it cannot be used."""
         wanted = name.strip().lower()
-        if _NAME.fullmatch(wanted):
-            for folder in reversed(self._folders):
-                file = folder / f"{wanted}.toml"
-                if file.is_file():
-                    return read_theme(file)
-            if wanted in BUILT_IN:
-                return BUILT_IN[wanted]
-        where = self._folders[-1] if self._folders else Path("themes")
-        raise ConfigError(f"no theme {name!r}{did_you_mean(name, self.names())}", file=where, key="theme")
-
-
-def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.glob("*.toml") if _NAME.fullmatch(path.stem)]
-
-
-def _odd_files(folder: Path) -> list[Path]:
-    found = {file for file in folder.glob("[!.]*") if file.suffix.lower() == ".toml"}
-    return sorted(found.difference(_files(folder)))
-
-
-def _fitting(stem: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "mine"
+        if (file := theme_file(wanted, self._folders)) is not None:
+            return read_theme(file)
+        if wanted in BUILT_IN:
+            return BUILT_IN[wanted]
+        raise NoTheme(name, self.names())
 
 
 def read_theme(file: Path) -> NamedTheme:

@@ -158,5 +158,5 @@ def test_a_bad_file_is_one_sentence_that_names_file_and_key(tmp_path: Path, text
 
 @pytest.mark.parametrize("name", ["nope", "../dark", "", "a b"])
 def test_an_unknown_name_lists_what_there_is(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"dark, light|did you mean .dark."):
+    with pytest.raises(ConfigError, match=r"^there is no theme .*(dark, light|did you mean .dark.)"):
         ThemeShelf([FOLDER]).load(name)
