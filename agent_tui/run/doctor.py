@@ -16,6 +16,7 @@ from agent_tui.run.found_problems import found_problems
 from agent_tui.run.models import provider_spec
 from agent_tui.run.options import RunOptions
 from agent_tui.run.own_checks import text_checks, tool_checks
+from agent_tui.run.server_checks import server_checks
 from agent_tui.run.settings import settings_of_a_run
 from agent_tui.sandbox.probe import bwrap_refused
 
@@ -38,6 +39,7 @@ def examine(workspace: Path, *, inside: bool = False) -> list[Check]:
         *_settings(workspace, inside=inside),
         *([] if inside else tool_checks(workspace, paths)),
         *text_checks(workspace),
+        *server_checks(workspace, paths),
         *([] if inside else extension_checks(workspace, paths)),
     ]
 

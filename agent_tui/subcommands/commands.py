@@ -105,11 +105,12 @@ def config_unset(key: str, scope: str, directory: Path | None) -> int:
 @DIRECTORY
 def config_validate(directory: Path | None) -> int:
     """Check settings."""
+    from agent_tui.extensions.plain import plain
     from agent_tui.run.found_problems import found_problems
 
     problems = found_problems(RunOptions(directory=directory).enter_directory())
     for problem in problems:
-        click.echo(problem)
+        click.echo(plain(problem))
     if not problems:
         click.echo("no problems")
         return 0
@@ -175,11 +176,12 @@ def models(provider: str | None, base_url: str) -> int:
     return 0
 
 
-@click.command(help="Check the terminal, the sandbox, programs, keys and settings.")
+@click.command(help="Check the terminal, the sandbox, programs, keys, settings, and what is plugged in.")
 @click.option("--json", "as_json", is_flag=True)
 @DIRECTORY
 def doctor(as_json: bool, directory: Path | None) -> int:
     """Check the machine; exit 1 when something needs attention. What works as it is, and could be better, is a hint."""
+    from agent_tui.extensions.plain import plain
     from agent_tui.run.doctor import examine
 
     checks = examine(RunOptions(directory=directory).enter_directory())
@@ -187,7 +189,7 @@ def doctor(as_json: bool, directory: Path | None) -> int:
         click.echo(json.dumps([check.__dict__ for check in checks], ensure_ascii=False))
     else:
         for check in checks:
-            click.echo(f"{check.mark:4} {check.name}: {check.text}")
+            click.echo(plain(f"{check.mark:4} {check.name}: {check.text}"))
     return 0 if all(check.ok for check in checks) else 1
 
 

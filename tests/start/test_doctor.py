@@ -1,8 +1,11 @@
+import shutil
 from pathlib import Path
 
 import pytest
 
 from agent_tui.cli import main
+from agent_tui.config.paths import user_paths
+from agent_tui.extensions.trust import TrustStore
 from agent_tui.run.doctor import examine
 from tests.conversation.test_order_of_rounds import TOOL
 from tests.support.core_world import config_folder, configure
@@ -59,6 +62,39 @@ def test_doctor_names_rules_of_commands_and_skills_that_are_none(
             line.startswith(f"look {kind}: ") and f"{place}: allowed-tools: 'Bash(git *'" in line
             for line in lines
         )
+
+
+def test_doctor_says_of_each_server_whether_it_could_be_started(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(workspace)
+    file = configure(
+        '[mcp.servers.here]\ncommand = "sh"\nargs = ["--token", "hidden"]\n'
+        '[mcp.servers.gone]\ncommand = "no-such-program"\n'
+        '[mcp.servers.web]\nurl = "https://u:hidden@web.example/mcp?key=hidden"\n'
+        '[mcp.servers.off]\ncommand = "sh"\nenabled = false\n'
+        "[mcp.servers.bad]\ncommand = 5\n"
+    )
+    theirs = workspace / ".mcp.json"
+    theirs.write_text('{"mcpServers": {"the\\u001b[2Jirs": {"command": "sh", "args": ["hidden"]}}}')
+
+    assert main(["doctor"]) == 1
+    printed = capsys.readouterr().out
+    TrustStore(user_paths().state).accept(workspace)
+    main(["doctor"])
+    trusted = capsys.readouterr().out
+
+    sh = shutil.which("sh")
+    assert [line for line in printed.splitlines() if "mcp server " in line] == [
+        f"look settings: {file}:12: mcp server 'bad': command: a text is expected",
+        f"ok   mcp server here: user, {sh}, not started; 'agent-tui mcp test' starts it",
+        f"look mcp server gone: user, there is no program 'no-such-program' in PATH; install it or correct {file}",
+        "ok   mcp server web: user, https://web.example/mcp, not asked; 'agent-tui mcp test' asks it",
+        f"ok   mcp server off: user, switched off in {file}",
+        f"look mcp server theirs: not started, the project is not trusted: sh of {theirs}",
+    ]
+    assert f"ok   mcp server theirs: project, trusted, {sh}, not started" in trusted
+    assert "hidden" not in printed + trusted
 
 
 def model_line(capsys: pytest.CaptureFixture[str]) -> str:

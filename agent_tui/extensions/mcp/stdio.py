@@ -5,10 +5,9 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import cast
 
@@ -23,20 +22,16 @@ from pydantic_core import from_json
 from agent_tui.extensions.lines import Lines
 from agent_tui.extensions.log import ServerLog
 from agent_tui.extensions.mcp.faults import ServerFault
+from agent_tui.extensions.mcp.launch import launch_of
 from agent_tui.extensions.mcp.results import CUT_MARK
 from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.protocol.data import JsonObject
 from agent_tui.toolkit.children import PIPE, Child, start_child
-from agent_tui.toolkit.environment import child_environment
 
 ReadStream = AnyReadStream[SessionMessage | Exception]
 WriteStream = AnyWriteStream[SessionMessage]
 Serve = Callable[[ReadStream, WriteStream], Awaitable[None]]
 
-INHERITED = (
-    *("HOME", "LOGNAME", "PATH", "SHELL", "USER", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
-    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"),
-)
 MAX_NOISE_LINES = 10_000
 MAX_NOTICES_A_SECOND = 1_000
 _CHUNK_BYTES = 65_536
@@ -44,33 +39,6 @@ _EOF_GRACE_S = 1.0
 _TERM_GRACE_S = 0.7
 _QUEUED_MESSAGES = 64
 _REQUEST_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})')
-
-
-def server_environment(spec: ServerSpec, workspace: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Give what a server sees: a short list of names, and what is configured for it. No key of ours is among them."""
-    base = {name: environ[name] for name in INHERITED if name in environ}
-    return {**child_environment(workspace, base=base).variables, **spec.env, "AGENT_TUI_CHILD": "1"}
-
-
-def find_command(command: str, *, cwd: Path, workspace: Path, path: str) -> str:
-    """Find the program of a server: a path relative to `cwd`, or a name in PATH outside the workspace.
-
-    Raises ServerFault.
-    """
-    if "/" in command:
-        program = cwd / Path(os.path.expanduser(command))
-        if not (program.is_file() and os.access(program, os.X_OK)):
-            raise ServerFault(f"there is no program {command!r}", lasting=True)
-        return str(program)
-    places = [
-        entry
-        for entry in path.split(os.pathsep)
-        if os.path.isabs(entry) and not Path(os.path.realpath(entry)).is_relative_to(workspace)
-    ]
-    found = shutil.which(command, path=os.pathsep.join(places)) if places else None
-    if found is None:
-        raise ServerFault(f"there is no program {command!r} in PATH", lasting=True)
-    return found
 
 
 class StdioServer:
@@ -116,14 +84,11 @@ class StdioServer:
 
     async def _start(self) -> Child:
         """Raises ServerFault."""
-        cwd = self._workspace / Path(os.path.expanduser(self._spec.cwd))
-        env = server_environment(self._spec, self._workspace, os.environ)
-        program = find_command(
-            self._spec.command, cwd=cwd, workspace=self._workspace, path=env.get("PATH", os.defpath)
-        )
+        launch = launch_of(self._spec, self._workspace, os.environ)
+        argv = (launch.program, *self._spec.args)
         try:
             return await start_child(
-                (program, *self._spec.args), stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env, cwd=cwd
+                argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=launch.variables, cwd=launch.cwd
             )
         except (OSError, ValueError) as error:
             raise ServerFault(f"cannot be started: {error}", lasting=True) from error
