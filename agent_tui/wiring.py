@@ -294,7 +294,7 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
     import asyncio  # 45 ms of CPU that `permissions check` does without
     import sys
 
-    from agent_tui.headless.tool_command import KeyboardApprover, list_tools, parse_batch, run_calls
+    from agent_tui.headless.tool_command import KeyboardApprover, list_tools, read_batch, run_calls
     from agent_tui.protocol.errors import UsageError
     from agent_tui.protocol.near_names import did_you_mean
     from agent_tui.protocol.tools import ToolCall
@@ -314,13 +314,7 @@ def run_tools(workspace: Path, *, name: str, arguments: str, batch: str, list_al
         list_tools(tools.specs(), out=sys.stdout)
         return 0
     if batch:
-        try:
-            text = sys.stdin.read() if batch == "-" else Path(batch).read_text(encoding="utf-8")
-            calls = parse_batch(text)
-        except OSError as error:
-            raise UsageError(f"cannot read {batch!r}: {error.strerror}") from error
-        except ValueError as error:
-            raise UsageError(f"{batch}: {error}") from error
+        calls = read_batch(batch)
     else:
         calls = [ToolCall(call_id="call", name=name, arguments_json=_checked_object(arguments or "{}"))]
 

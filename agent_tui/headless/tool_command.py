@@ -1,16 +1,23 @@
 """Runs single tools without a model: `agent-tui tool`."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Protocol, TextIO
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from agent_tui.headless.exit_codes import ExitCode
 from agent_tui.protocol.data import JsonObject, without_half_pairs
+from agent_tui.protocol.errors import UsageError
 from agent_tui.protocol.permissions import Decision, PermissionDecision, PermissionRequest, Verdict
-from agent_tui.protocol.plain_reasons import first_misfit
+from agent_tui.protocol.plain_reasons import first_misfit, unreadable
 from agent_tui.protocol.tools import BatchResult, ToolCall, ToolCallOutcome, ToolSpec
+
+MAX_BATCH_BYTES = 100_000_000
+MAX_LINE_CHARS = 10_000_000
 
 
 class BatchLine(BaseModel):
@@ -97,12 +104,32 @@ def _object(outcome: ToolCallOutcome, refused: Sequence[PermissionRequest]) -> J
     return data
 
 
+def read_batch(file: str) -> list[ToolCall]:
+    """Read the calls of a file of JSON lines, "-" for standard input. Raises UsageError."""
+    if file == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  # None when the descriptor is closed
+        raise UsageError("--batch -: there is no standard input")
+    try:
+        with nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb") as stream:
+            data = stream.read(MAX_BATCH_BYTES + 1)  # a device tells no size and may have no end
+        if len(data) > MAX_BATCH_BYTES:
+            raise UsageError(f"{file}: holds more than {MAX_BATCH_BYTES:,} bytes; make several batches of it")
+        return parse_batch(data.decode("utf-8-sig"))
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"--batch: {file!r} {unreadable(error)}") from error
+    except ValueError as error:
+        raise UsageError(f"{file}: {error}") from error
+
+
 def parse_batch(text: str) -> list[ToolCall]:
     """Read JSON lines `{"name", "input"}`. Raises ValueError that names the line (1-based) and the reason."""
     calls: list[ToolCall] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+        if len(line) > MAX_LINE_CHARS:
+            raise ValueError(
+                f"line {number}: has more than {MAX_LINE_CHARS:,} characters; write less in one call"
+            )
         try:
             parsed = BatchLine.model_validate_json(without_half_pairs(line))
         except ValidationError as error:

@@ -18,6 +18,7 @@ from agent_tui.sessions.store import SessionStore
 
 IN_USE = 75
 CHILD_VARIABLE = "AGENT_TUI_CHILD"
+_MAX_ARGS_BYTES = 10_000_000
 
 
 def at_terminal() -> bool:
@@ -97,7 +98,11 @@ def _edited(options: argparse.Namespace) -> JsonObject | None:
     if not options.args_file:
         return None
     try:
-        value = parse_json(Path(options.args_file).read_bytes())
+        with Path(options.args_file).open("rb") as file:
+            data = file.read(_MAX_ARGS_BYTES + 1)  # a device tells no size and may have no end
+        if len(data) > _MAX_ARGS_BYTES:
+            raise AgentTuiError(f"{options.args_file}: holds more than {_MAX_ARGS_BYTES:,} bytes")
+        value = parse_json(data)
     except OSError as error:
         raise AgentTuiError(f"{options.args_file}: cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -285,6 +285,13 @@ async def test_p13_edited_arguments_are_what_runs(scene: Scene, tmp_path: Path) 
     assert (scene.workspace / "a.txt").read_text() == "EDITED"
 
 
+async def test_arguments_without_end_are_refused(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    await scene.pause()
+
+    assert scene.run("allow", "c1", "--args-file", "/dev/zero")[0] == 1
+    assert "/dev/zero: holds more than 10,000,000 bytes" in capsys.readouterr().err
+
+
 async def test_an_agent_cannot_approve_itself(scene: Scene, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     await scene.pause()
     monkeypatch.setenv("AGENT_TUI_CHILD", "1")

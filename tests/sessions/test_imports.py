@@ -127,3 +127,10 @@ def test_what_only_looks_like_one_is_said_to_be_none(tmp_path: Path, text: str) 
 
     with pytest.raises(SessionError, match="holds no session"):
         records_from(path)
+
+
+def test_a_device_without_end_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_tui.sessions.imports._MAX_BYTES", 400)
+
+    with pytest.raises(SessionError, match="/dev/zero: holds more than 400 bytes: too large to import"):
+        records_from(Path("/dev/zero"))
