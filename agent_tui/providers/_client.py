@@ -1,7 +1,7 @@
 """Makes an SDK's client when it is first needed, off the event loop, and closes it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from agent_tui.providers._warm import load_sdk
@@ -46,6 +46,13 @@ class LateClient(Generic[Client]):
         if self._made is not None:
             client, self._made = self._made, None
             await client.close()
+
+
+def response_hooks() -> "dict[str, list[Callable[[httpx2.Response], Awaitable[None]]]]":
+    """Give the hooks that bound what is read whole of an answer. Call it when an SDK is loaded."""
+    from agent_tui.providers._bounded import bound  # needs httpx2, which comes with the SDKs
+
+    return {"response": [bound]}
 
 
 def request_timeout() -> "httpx2.Timeout":

@@ -20,6 +20,7 @@ from agent_tui.protocol.errors import (
     RateLimited,
     StreamCut,
 )
+from agent_tui.providers._sse import TooLarge
 
 _OVERFLOW = re.compile(
     r"prompt is too long|input length and .{0,3}max_tokens.{0,3} exceed|context[_ ](?:length|window|size|limit)"
@@ -35,6 +36,7 @@ _NO_MONEY = re.compile(
 _LOOPBACK = re.compile(r"^https?://(?:localhost|127\.|\[::1\])", re.IGNORECASE)
 _MAX_QUOTE_CHARS = 300
 _MAX_PAGE_CHARS = 200
+_TITLE_WITHIN_CHARS = 8192
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,8 @@ def not_sent(server: Server, error: Exception) -> BadResponse:
 def from_network(server: Server, error: BaseException) -> ProviderError:
     """Give the error for a connection that could not be made or broke before the answer."""
     causes = _chain(error)
+    if too_large := next((cause for cause in causes if isinstance(cause, TooLarge)), None):
+        return _too_much(server, too_large)
     words = server.clean(_plain_words(causes[-1]))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return BadResponse(
@@ -200,6 +204,10 @@ def from_network(server: Server, error: BaseException) -> ProviderError:
             f"No server listens at {server.base_url} ({words}). Start it, or choose another with --base-url."
         )
     return Overloaded(f"{server.place} cannot be reached ({words}). Check the network.")
+
+
+def _too_much(server: Server, error: TooLarge) -> BadResponse:
+    return BadResponse(f"{server.name} sent too much: {error}. Check the base URL.")
 
 
 def _proxy(url: str) -> tuple[str, str]:
@@ -229,6 +237,8 @@ def expected(server: Server, what: str) -> Generator[None]:
     except (AttributeError, TypeError, ValueError) as error:
         if "authentication" in str(error):  # how one SDK says that there is no key
             raise
+        if isinstance(error, TooLarge):
+            raise _too_much(server, error) from error
         raise BadResponse(
             f"{server.place} did not answer with {what}. Check the base URL.", status=200
         ) from error
@@ -284,7 +294,8 @@ def _inner(body: object) -> Mapping[str, object]:
 
 def _title(page: str) -> str:
     """Give the title or first heading of a page, "" when it has none."""
-    found = re.search(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", page, re.IGNORECASE | re.DOTALL)
+    head = page[:_TITLE_WITHIN_CHARS]  # the search takes the square of it where nothing closes
+    found = re.search(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", head, re.IGNORECASE | re.DOTALL)
     words = re.sub(r"<[^>]*>", " ", (found[1] or found[2] or "") if found else "")
     return " ".join(words.split())
 

@@ -9,7 +9,7 @@ from agent_tui.protocol.errors import BadResponse
 from agent_tui.providers import _failures as failures
 from agent_tui.providers._anthropic_request import INTERLEAVED_BETA, build_body, needs_interleaved_beta
 from agent_tui.providers._anthropic_stream import MessageFold
-from agent_tui.providers._client import LateClient, request_timeout
+from agent_tui.providers._client import LateClient, request_timeout, response_hooks
 from agent_tui.providers._reading import read_reply
 from agent_tui.providers.base import Completed, Delta, ModelInfo, ProviderRequest
 from agent_tui.providers.models import ModelFacts
@@ -151,7 +151,9 @@ class AnthropicProvider:
 
         timeout = request_timeout()
         # no redirects: they would carry the conversation to an address nobody chose
-        http = anthropic.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False)
+        http = anthropic.DefaultAsyncHttpxClient(
+            timeout=timeout, follow_redirects=False, event_hooks=response_hooks()
+        )
         if self._platform == "bedrock":
             from anthropic.lib.bedrock import AsyncAnthropicBedrock
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from agent_tui.providers import _failures as failures
 from agent_tui.providers._chat_request import build_chat_body, used_ids
 from agent_tui.providers._chat_stream import ChatFold
-from agent_tui.providers._client import LateClient, request_timeout
+from agent_tui.providers._client import LateClient, request_timeout, response_hooks
 from agent_tui.providers._reading import Fold, read_reply
 from agent_tui.providers._responses_request import build_responses_body
 from agent_tui.providers._responses_stream import ResponseFold
@@ -143,5 +143,7 @@ class OpenAICompatibleProvider:
             max_retries=0,
             default_headers=self._profile.headers,
             # no redirects: they would carry the conversation to an address nobody chose
-            http_client=openai.DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False),
+            http_client=openai.DefaultAsyncHttpxClient(
+                timeout=timeout, follow_redirects=False, event_hooks=response_hooks()
+            ),
         )

@@ -81,9 +81,16 @@ class HttpServer:
             self._log.add("state", f"HTTP {response.status_code} for {response.request.method}")
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise ServerFault("sends compressed answers, which are not taken")
-        kind = response.headers.get("content-type", "").lower()
-        if not kind.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
+        if not self._is_events(response, aside=aside) and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Bounded(response.stream)
+
+    def _is_events(self, response: httpx2.Response, *, aside: bool) -> bool:
+        """Tell whether an answer is read event by event, which are bounded each; all others are read whole."""
+        if aside or not response.is_success:
+            return False
+        if self._spec.transport == "sse" and response.request.method == "POST":
+            return False
+        return response.headers.get("content-type", "").lower().startswith("text/event-stream")
 
 
 class _Bounded(httpx2.AsyncByteStream):

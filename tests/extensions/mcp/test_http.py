@@ -1,12 +1,16 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
+from agent_tui.extensions.lines import MAX_LINE_BYTES
+from agent_tui.extensions.log import ServerLog
+from agent_tui.extensions.mcp.http import HttpServer
 from agent_tui.extensions.mcp.spec import ServerSpec
 from agent_tui.protocol.errors import ToolError
 from tests.support.mcp_http import Asked, Said, handshake, http_server, rpc
@@ -178,3 +182,42 @@ async def test_an_error_on_one_call_leaves_the_server_usable(workspace: Path) ->
             await here.call("mcp__web__echo")
 
         assert (await here.call("mcp__web__echo")).output == "(no output)"
+
+
+class Large(httpx2.AsyncByteStream):
+    """A body beyond the limit."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for _ in range(MAX_LINE_BYTES // (1 << 20) + 1):
+            yield bytes(1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("transport", "verb", "status", "is_bounded"),
+    [
+        ("http", "POST", 500, True),
+        ("http", "GET", 401, True),
+        ("sse", "POST", 202, True),
+        ("http", "POST", 200, False),
+        ("sse", "GET", 200, False),
+    ],
+)
+async def test_answer_that_is_read_whole_is_bounded_whatever_it_calls_itself(
+    transport: str, verb: str, status: int, is_bounded: bool
+) -> None:
+    server = HttpServer(at("http://h", transport=transport), ServerLog())
+    response = httpx2.Response(
+        status,
+        headers={"content-type": "text/event-stream"},
+        stream=Large(),
+        request=httpx2.Request(verb, "http://h"),
+    )
+
+    await server._look_at(response)
+    try:
+        await response.aread()
+        stopped = False
+    except httpx2.StreamError:
+        stopped = True
+
+    assert stopped == is_bounded
