@@ -222,6 +222,8 @@ class Steps:
         self, turn: Turn, calls: Sequence[ToolCall], resumed: Mapping[str, ToolCallOutcome] | None
     ) -> TurnStop | None:
         turn.rounds += 1
+        if resumed is None:
+            self.hooks.halted()  # left by a round that was stopped or given up: it ends no other
         self.in_round = True
         try:
             batch = await self.rounds.run(

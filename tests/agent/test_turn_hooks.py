@@ -10,13 +10,14 @@ from agent_tui.agent.turn_hooks import CompactionSaid, PromptSaid
 from agent_tui.protocol.errors import ContextTooLong
 from agent_tui.protocol.events import Compacted, Notice, TurnFailed, TurnStarted
 from agent_tui.protocol.messages import TextBlock, UserMessage
+from agent_tui.protocol.tools import ToolCall
 from agent_tui.providers.scripted import Reply, calls, text, use
 from tests.support.agent_world import problems_of, world
 
 
 @dataclass
 class Hooks:
-    """Blocks prompts that say "secret", compactions when told to, and halts once."""
+    """Blocks prompts that say "secret", compactions when told to, and halts behind a call when told to."""
 
     stop_compaction: str = ""
     halt: str = ""
@@ -39,6 +40,11 @@ class Hooks:
     def halted(self) -> str:
         why, self.halt = self.halt, ""
         return why
+
+    def halting(self, _call: ToolCall) -> str:
+        """Answer a call, and halt behind it."""
+        self.halt = "enough"
+        return "did it"
 
 
 def said(message: object) -> list[str]:
@@ -108,14 +114,37 @@ async def test_a_hook_keeps_the_turn_going_once_and_says_why() -> None:
 
 
 async def test_x13_a_halted_turn_ends_behind_its_round_and_the_next_goes_on() -> None:
+    hooks = Hooks()
     w = world(calls(use("read", {"n": 1})), text("on"))
-    agent = w.agent(hooks=Hooks(halt="enough"))
+    w.rounds.answer = hooks.halting
+    agent = w.agent(hooks=hooks)
 
     first = await agent.run("go")
     second = await agent.run("on")
 
     assert (first.stop_reason, second.stop_reason) == ("end_turn", "end_turn")
     assert len(w.provider.requests) == 2
+
+
+async def test_halt_of_a_round_that_was_stopped_does_not_end_the_next_turn() -> None:
+    hooks = Hooks()
+    w = world(calls(use("read", {"n": 1})), calls(use("write", {"n": 2})), text("all of it"))
+    agent = w.agent(hooks=hooks)
+
+    def stopped(call: ToolCall) -> str:
+        if call.name == "write":
+            return "wrote"
+        agent.cancel()
+        w.rounds.cancels = 0
+        return hooks.halting(call)
+
+    w.rounds.answer = stopped
+    first = await agent.run("go")
+    second = await agent.run("on")
+
+    assert first.stop_reason == "cancelled"
+    assert (second.stop_reason, len(w.provider.requests)) == ("end_turn", 3)
+    assert w.sink.of(Notice) == []
 
 
 async def test_an_automatic_compaction_that_a_hook_stops_is_tried_twice_and_no_more() -> None:
