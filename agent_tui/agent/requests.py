@@ -165,10 +165,11 @@ class Requests:
             "Answer this question from what you know already; call no tool. Then the work goes on as before."
         )
         asked = UserMessage(content=(TextBlock(text=f"{words}\n{question}"),))
-        signer = (self.provider.name, self.provider.model)
+        # its retries are its own: those of the provider itself are told as the turn's
+        provider = self.provider.twin() if isinstance(self.provider, RetryingProvider) else self.provider
         request = ProviderRequest(
             system=self.system,
-            messages=repair((*self.teller.conversation.messages, asked), *signer),
+            messages=repair((*self.teller.conversation.messages, asked), provider.name, provider.model),
             tools=tuple(self.tools()),
             effort=self.allowance.limits.effort,
         )
@@ -178,10 +179,10 @@ class Requests:
 
         received = Received()
         try:
-            message = await receive(self.provider, request, received, sink=unseen, turn_id="", origin="")
+            message = await receive(provider, request, received, sink=unseen, turn_id="", origin="")
         finally:
-            self.allowance.spending.add(received.unanswered, self.provider.info)
-        self.allowance.spending.add(message.usage, self.provider.info)
+            self.allowance.spending.add(received.unanswered, provider.info)
+        self.allowance.spending.add(message.usage, provider.info)
         return "".join(block.text for block in message.content if isinstance(block, TextBlock)).strip()
 
     async def count_tokens(self) -> int | None:

@@ -8,10 +8,12 @@ from agent_tui.protocol.errors import (
     AuthError,
     BadResponse,
     ContextTooLong,
+    Overloaded,
     ProviderError,
     StreamCut,
 )
 from agent_tui.protocol.events import (
+    Retrying,
     TextDelta,
     TurnStarted,
     Usage,
@@ -225,6 +227,25 @@ async def test_an_aside_sees_the_conversation_and_leaves_no_trace() -> None:
     assert problems_of(w.provider.requests[2].messages) == []
     assert "which number" not in str(agent.history)
     assert agent.usage.output_tokens == 15
+
+
+async def test_retries_of_an_aside_are_not_told_as_those_of_the_turn() -> None:
+    gate = asyncio.Event()
+    w = world(text("working").held(gate, after=1), Overloaded("busy"), text("it is 42"))
+
+    async def no_sleep(_seconds: float) -> None:
+        return None
+
+    agent = w.agent(provider=RetryingProvider(w.provider, sleep=no_sleep))
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(agent.run("work"))
+        await until(lambda: "working" in shown_text(w.sink))
+        answer = await agent.aside("which number?")
+        gate.set()
+
+    assert answer == "it is 42"
+    assert w.sink.of(Retrying) == []
 
 
 async def test_reminders_stand_with_the_prompt_and_never_in_the_system_prompt() -> None:
