@@ -277,8 +277,8 @@ class AppActions:
         )
 
     def ready(self) -> None:
-        """Do what waited for the core: send, offer what was not sent, ask what the project brings, run shell lines."""
-        self._app.driver.send_early()
+        """Do what waited for the core: what was typed, offer what was not sent, ask what the project brings."""
+        self._app.driver.catch_up(self.submit)
         offer_unsent(self._app, self.backend.unsent(), draft=self._app.prompt.text)
         self.work(self._meet)
         prompts = PromptDesk(
@@ -288,7 +288,6 @@ class AppActions:
             warn=lambda text: self._app.notice("warning", text),
         )
         self.work(prompts.follow, group="prompts")
-        self.shell.ready()
 
     async def _meet(self) -> None:
         await offer_trust(self)
@@ -316,9 +315,12 @@ class AppActions:
         if stripped in _LEAVING:
             self.leave()
             return
-        if self._app.link is not None:
-            self._app.link.backend.remember_prompt(text)
         parsed = self._app.registry.parse(text)
+        if self._app.driver.is_ready:
+            self.backend.remember_prompt(text)
+        elif parsed is None or not parsed.goes_ahead:
+            self._app.driver.wait_for_core(text)
+            return
         if parsed is not None:
             self.submit_command(parsed.command, parsed.word, parsed.args)
         elif stripped.startswith("!"):
@@ -340,12 +342,7 @@ class AppActions:
 
     def run_command(self, command: Command, args: str) -> None:
         """Run a command now."""
-        driver = self._app.driver
-        if command.while_busy:
-            self.work(lambda: command.run(self, args))
-        else:
-            driver.hold()
-            self.work(lambda: command.run(self, args), then=driver.release)
+        self.work(lambda: command.run(self, args), then=self._app.driver.hold_for(command))
 
     def run_named(self, name: str) -> None:
         """Run the command of this name as if it was typed."""

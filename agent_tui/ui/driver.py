@@ -48,6 +48,7 @@ class TurnDriver:
         self._host = host
         self._backend: Backend | None = None
         self._early: list[str] = []
+        self._catching_up = False
         self._waiting: list[tuple[Command | None, str]] = []  # without a command it is a message
         self._begun: list[tuple[Callable[[], Awaitable[TurnResult]] | None, str]] = []
         self._holds = 0
@@ -57,18 +58,30 @@ class TurnDriver:
         self.busy = False
 
     def use(self, backend: Backend) -> None:
-        """Begin with a core that is ready; `send_early` sends what was written before it was."""
+        """Begin with a core that is ready; `catch_up` does what was written before it was."""
         self._backend = backend
 
-    def send_early(self) -> None:
-        """Send what was written before the core was there."""
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a core to send to."""
+        return self._backend is not None
+
+    def wait_for_core(self, typed: str) -> None:
+        """Keep a line as it was typed, a message or a command, until `catch_up`."""
+        self._early.append(typed)
+        self._host.queue_changed()
+
+    def catch_up(self, submit: Callable[[str], None]) -> None:
+        """Submit what was written before the core was there, in its order."""
         early, self._early = self._early, []
-        for text in early:
-            self.send(text)
+        self._catching_up = True
+        for typed in early:
+            submit(typed)
+        self._catching_up = False
 
     @property
     def early(self) -> Sequence[str]:
-        """What was sent before the core was there and waits for it, oldest first."""
+        """What was typed and sent before the core was there and waits for it, oldest first."""
         return self._early
 
     @property
@@ -81,12 +94,18 @@ class TurnDriver:
         """Whether a turn runs, or a command that changes the conversation."""
         return self.busy or self._holds > 0
 
-    def hold(self) -> None:
-        """Let nothing begin until `release`: a command changes the conversation."""
+    def hold_for(self, command: Command) -> Callable[[], None] | None:
+        """Let nothing begin before what is given is called: the command changes the conversation; None for any other.
+
+        While `catch_up` submits, each built-in one counts: the model it chooses answers the message behind it.
+        """
+        if command.while_busy and not (self._catching_up and command.source == "built in"):
+            return None
         self._holds += 1
+        return self.release
 
     def release(self) -> None:
-        """Go on with what came meanwhile."""
+        """A command is over: go on with what came meanwhile."""
         self._holds -= 1
         self._go_on()
 
@@ -119,7 +138,7 @@ class TurnDriver:
     def send(self, text: str, *, after_turn: bool = False) -> None:
         """Start a turn with `text`, or queue it."""
         if self._backend is None:
-            self._early.append(text)
+            self._early.append(as_typed(text))
         elif self._holds:
             self._waiting.append((None, text))
             self._keep_waiting()

@@ -23,7 +23,6 @@ class ShellLines:
         self._backend = backend
         self._work = work
         self._running: list[Worker[None]] = []
-        self._early: list[str] = []
 
     def submit(self, text: str) -> None:
         """Run a text that begins with `!`, or `!!` for one that the model does not see."""
@@ -31,17 +30,8 @@ class ShellLines:
         if not command:
             self._app.notice("info", _USAGE)
             return
-        if self._app.link is None:
-            self._early.append(text)
-            return
         worker = self._work(lambda: self._run(command, private=text.startswith("!!")), "shell")
         self._running = [*(one for one in self._running if not one.is_finished), worker]
-
-    def ready(self) -> None:
-        """Run what was written before the core was there."""
-        early, self._early = self._early, []
-        for text in early:
-            self.submit(text)
 
     async def _run(self, command: str, *, private: bool) -> None:
         app = self._app

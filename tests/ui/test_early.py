@@ -1,4 +1,6 @@
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from agent_tui.run.early_session import stored_blocks
 from agent_tui.run.options import PICK, RunOptions
 from agent_tui.sessions.store import SessionStore
 from agent_tui.ui.app import AgentApp
+from agent_tui.ui.own_commands import OwnCommand
 from agent_tui.ui.settings import AppSettings
 from tests.support.fake_backend import FakeBackend, wait_for
 from tests.support.screens import Stage
@@ -126,3 +129,78 @@ async def test_the_prompt_of_the_command_line_goes_before_what_is_typed_while_th
         assert core.queue == [("second", False)]
         turn.set()
         await here.idle()
+
+
+@asynccontextmanager
+async def loading(workspace: Path, core: FakeBackend) -> AsyncIterator[tuple[Stage, asyncio.Event]]:
+    """Give the program while its core loads, and the event that lets the core be there."""
+    gate = asyncio.Event()
+
+    async def load() -> FakeBackend:
+        await gate.wait()
+        return core
+
+    app = AgentApp(load, settings=AppSettings(grace_s=0.0, typing_s=0.0))
+    async with app.run_test(size=(100, 30)) as pilot:
+        yield Stage(app, pilot, core), gate
+
+
+async def test_what_is_sent_while_the_core_loads_is_done_in_its_order_and_remembered(workspace: Path) -> None:
+    connected = asyncio.Event()
+
+    class Connecting(FakeBackend):
+        async def set_model(self, name: str) -> str:
+            await connected.wait()
+            self.prompts.append(f"answered by {name}")
+            return await super().set_model(name)
+
+    core = Connecting(workspace)
+    typed = ["/model scripted-2", "make petals", "//not a command", "!ls"]
+    async with loading(workspace, core) as (here, gate):
+        for text in typed:
+            await here.send(text)
+        assert here.notices == []
+        gate.set()
+        await here.until(lambda: core.remembered == typed)
+        await here.until(lambda: ("run_shell", "ls", False) in core.house.calls)
+        connected.set()
+        await here.until(lambda: len(core.prompts) == 3)
+
+        assert core.prompts == ["answered by scripted-2", "make petals", "/not a command"]
+        assert here.notices == ["The model is now scripted-2."]
+
+
+async def test_a_command_of_a_file_that_is_sent_while_the_core_loads_runs(workspace: Path) -> None:
+    core = FakeBackend(workspace)
+    core.own.commands = [OwnCommand("petals", "user:petals", "look at them", "", "yours")]
+    async with loading(workspace, core) as (here, gate):
+        await here.send("/petals this")
+        await here.send("/nothing")
+        gate.set()
+        await here.until(lambda: core.prompts)
+
+        assert "no command /nothing" in "\n".join(here.notices)
+        assert core.prompts == ["user:petals: this"]
+
+
+async def test_what_waits_for_the_core_is_taken_back_as_it_was_typed(workspace: Path) -> None:
+    async with loading(workspace, FakeBackend(workspace)) as (here, gate):
+        await here.send("//not a command")
+        await here.press("up")
+        assert here.app.prompt.text == "//not a command"
+        await here.send("/rename")
+        assert here.app.prompt.text == "/rename "
+        await here.send("/quit")
+        await here.until(lambda: not here.app.is_running)
+        gate.set()
+
+
+async def test_an_argument_is_typed_while_the_core_loads_without_an_offer(workspace: Path) -> None:
+    async with loading(workspace, FakeBackend(workspace)) as (here, gate):
+        await here.type("/model scr")
+        gate.set()
+        await here.until(lambda: here.app.link is not None)
+        await here.type("i")
+        await here.until(lambda: here.app.completion.is_open)
+
+        assert here.app.prompt.text == "/model scri"

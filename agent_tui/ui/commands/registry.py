@@ -241,6 +241,12 @@ class Parsed:
     word: str
     args: str
 
+    @property
+    def goes_ahead(self) -> bool:
+        """Whether it needs no core: it ends the program, or asks for the words that it lacks."""
+        command = self.command
+        return command is not None and (command.name == "quit" or (command.needs_args and not self.args))
+
 
 class Registry:
     """Commands by name and alias. The first to register a name keeps it."""

@@ -85,11 +85,9 @@ class LinearProgram:
         self._tasks: set[asyncio.Task[None]] = set()
         self._shell: list[asyncio.Task[None]] = []
         self._group: asyncio.TaskGroup | None = None
-        self._early: list[str] = []
         self._draft = ""
         self._attached = ""
         self._interrupted_at = float("-inf")
-        self._is_ready = False
         self._code = 0
 
     @property
@@ -150,8 +148,8 @@ class LinearProgram:
         self._work(self._ready)
 
     def _give_up(self) -> None:
-        if self._early:
-            self.lines.say("\n".join(("Not sent:", *self._early)))
+        if self.driver.early:
+            self.lines.say("\n".join(("Not sent:", *self.driver.early)))
         self._leave(1)
 
     async def _ready(self) -> None:
@@ -165,17 +163,13 @@ class LinearProgram:
             joined=lambda: None,
         )
         self.driver.use(self.backend)
-        self.driver.send_early()
-        self._is_ready = True
         offer_unsent(self, self.backend.unsent())
-        early, self._early = self._early, []
         if self._attached and not self._initial:
             self.lines.say(f"Note: With your first message goes: {self._attached}")
         if self._initial:
             self.lines.say(f"You: {self._initial}")
-            early = [self._initial, *early]
-        for text in early:
-            self._line(text)
+            self._line(self._initial)
+        self.driver.catch_up(self._line)
 
     async def _close(self) -> None:
         self.driver.stop()
@@ -245,8 +239,8 @@ class LinearProgram:
             self.lines.write("more: ")
             return
         text, self._draft = self._draft + text, ""
-        if not self._is_ready:
-            self._early.append(text)
+        if not self.driver.is_ready:
+            self.driver.wait_for_core(text)
             return
         try:
             self._submit(text)
@@ -361,11 +355,7 @@ class LinearProgram:
 
     def run_command(self, command: Command, args: str) -> None:
         """Run a slash command."""
-        if command.while_busy:
-            self._work(partial(command.run, self.host, args))
-            return
-        self.driver.hold()
-        self._work(partial(command.run, self.host, args), then=self.driver.release)
+        self._work(partial(command.run, self.host, args), then=self.driver.hold_for(command))
 
     def report_bug(self, error: Exception) -> None:
         """Write a traceback to the log and say one line."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
 
+from agent_tui.protocol.errors import AgentTuiError
 from agent_tui.ui.commands.fuzzy import Match, rank
 from agent_tui.ui.commands.registry import Command, CommandHost, Registry
 from agent_tui.ui.files import FileIndex
@@ -130,8 +131,8 @@ class Completion(Rows):
             self.run_worker(partial(self._load, asked), group="completion", exclusive=True)
 
     async def _load(self, asked: Wanted) -> None:
-        if asked.kind == "argument" and asked.command is not None and asked.command.complete is not None:
-            names = await asked.command.complete(self._host(), asked.query)
+        if asked.kind == "argument":
+            names = await self._arguments(asked)
             items = [_argument_item(match) for match in rank(asked.query, names, lambda name: name)]
         elif self._files is not None:
             self._files.refresh(self.refresh_offers)
@@ -143,6 +144,14 @@ class Completion(Rows):
             items = []
         if self._wanted == asked:
             self._offer(items)
+
+    async def _arguments(self, asked: Wanted) -> Sequence[str]:
+        if asked.command is None or asked.command.complete is None:
+            return ()
+        try:
+            return await asked.command.complete(self._host(), asked.query)
+        except AgentTuiError:  # the core still loads, or cannot tell: the command itself says so
+            return ()
 
     async def _with_resources(self, query: str, items: list[Item]) -> list[Item]:
         """Add what servers have: first when a server is named, else behind the files."""

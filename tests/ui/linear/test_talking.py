@@ -183,7 +183,7 @@ async def test_a_start_that_fails_says_what_was_not_sent() -> None:
         async with asyncio.TaskGroup() as group:
             running = group.create_task(program.run())
             os.write(keyboard, b"count petals\n")
-            await until(lambda: program._early)
+            await until(lambda: program.driver.early)
             gate.set()
             code = await running
     finally:
