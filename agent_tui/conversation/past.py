@@ -43,17 +43,18 @@ class SessionPast:
         self._store = store
         self._opened = opened
         self._reload = reload
-        self._changes: SessionChanges | None = None
+        self._changes: tuple[Opened, SessionChanges] | None = None
 
     @property
     def changes(self) -> "SessionChanges":  # no cached_property: the checker holds it against the protocol
         from agent_tui.conversation.changes import SessionChanges  # 3 ms of CPU, loaded ahead by `run.ahead`
 
-        if self._changes is None:
-            self._changes = SessionChanges(
-                workspace=self._workspace, opened=self._opened, reload=self._reload
-            )
-        return self._changes
+        opened = self._opened()
+        # What was taken back in another session is not undone in this one.
+        if self._changes is None or self._changes[0] is not opened:
+            made = SessionChanges(workspace=self._workspace, opened=self._opened, reload=self._reload)
+            self._changes = opened, made
+        return self._changes[1]
 
     async def points(self) -> Sequence[PointView]:
         found = await asyncio.to_thread(self._rewind().points)

@@ -11,6 +11,7 @@ from agent_tui.agent.checkpoints import Checkpoints
 from agent_tui.agent.environment import Surroundings
 from agent_tui.agent.rewind import Rewind
 from agent_tui.conversation.changes import NOTHING_KEPT, SessionChanges
+from agent_tui.conversation.past import SessionPast
 from agent_tui.protocol.errors import AgentTuiError, NothingThereError
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.sessions.session import Session
@@ -268,6 +269,25 @@ async def test_other_encodings_and_line_ends_survive_a_hunk(here: Here) -> None:
     await here.changes.revert("a.txt", 1)
 
     assert file.read_bytes().decode("utf-16") == "".join(["erste\r\n", *old[1:]])
+
+
+async def test_what_was_taken_back_in_one_session_is_not_brought_back_in_the_next(
+    here: Here, workspace: Path, tmp_path: Path
+) -> None:
+    store = SessionStore(tmp_path / "sessions")
+    cleared = Here(store.create(workspace), here.checkpoints, here.surroundings)
+    opened = [here, cleared]
+    past = SessionPast(workspace=workspace, store=store, opened=lambda: opened[0], reload=here._reload)
+    await here.turn(lambda: here.write("a.txt"))
+    await past.changes.compare("turn")
+    assert (await past.changes.revert("a.txt")).done
+
+    opened.remove(here)
+    said = await past.changes.undo_revert()
+
+    assert said == "Nothing was taken back here."
+    assert not (workspace / "a.txt").exists()
+    cleared.record.close()
 
 
 async def test_without_a_checkpoint_there_is_a_sentence(here: Here) -> None:

@@ -72,7 +72,7 @@ async def _plan(host: CommandHost, args: str) -> None:
 
 
 async def _bypass(host: CommandHost, _args: str) -> None:
-    message = "Nothing will ask any more in this session. Deny rules and protected paths still hold."
+    message = "Nothing will ask until you choose another mode. Deny rules and protected paths still hold."
     if await host.confirm("Stop asking for permission?", message, danger=True):
         host.switch_mode("bypass")
 
