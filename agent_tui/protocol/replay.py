@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 BlockKind = Literal["user", "assistant", "thinking", "tool", "notice", "decision"]
-ToolState = Literal["waiting", "running", "done", "error", "cancelled", "rejected", "interrupted"]
+ToolState = Literal["waiting", "running", "done", "error", "cancelled", "denied", "interrupted"]
 
 KEPT_BLOCKS = 500
 """So many of the newest blocks keep their text in memory: a screen that follows the end reads nothing."""

@@ -22,7 +22,7 @@ summary { cursor: pointer; } .error > summary { color: #dc2626; } .add { color: 
 _ICONS = {
     "done": "✓",
     "error": "✗",
-    "rejected": "⊘",
+    "denied": "⊘",
     "cancelled": "⊘",
     "interrupted": "⊘",
     "waiting": "…",

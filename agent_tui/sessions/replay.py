@@ -22,7 +22,7 @@ _STATES: dict[str, ToolState] = {
     "timeout": "error",
     "invalid": "error",
     "unknown_tool": "error",
-    "denied": "rejected",
+    "denied": "denied",
     "cancelled": "cancelled",
     "not_run": "cancelled",
     "pending": "waiting",

@@ -328,7 +328,7 @@ def _finished_state(event: ToolFinished) -> ToolState:
 def _denied_state(effect: Effect) -> ToolState:
     if effect in ("cancelled", "not_run"):
         return "cancelled"
-    return "rejected" if effect in ("denied", "pending") else "error"
+    return "denied" if effect in ("denied", "pending") else "error"
 
 
 def _body(display: DisplayResult) -> dict[str, str | int | bool | tuple[str, ...]]:

@@ -16,7 +16,7 @@ _STATUSES: Mapping[ToolState, ToolCallStatus] = {
     "done": "completed",
     "error": "failed",
     "cancelled": "failed",
-    "rejected": "failed",
+    "denied": "failed",
     "interrupted": "failed",
 }
 

@@ -14,8 +14,8 @@ from agent_tui.ui.transcript.blocks import LIVE_ROWS, Block, Look
 from agent_tui.ui.transcript.pictures import picture_rows
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "rejected": "⊘", "interrupted": "⊘"}
-SUFFIX = {"cancelled": " (cancelled)", "rejected": " (denied)", "interrupted": " (interrupted)"}
+ICONS = {"waiting": "○", "done": "✓", "error": "✗", "cancelled": "⊘", "denied": "⊘", "interrupted": "⊘"}
+SUFFIX = {"cancelled": " (cancelled)", "denied": " (denied)", "interrupted": " (interrupted)"}
 BORDER = "│ "
 AFTER = Row((), join="")
 LIVE_CHARS = 4_000
@@ -82,7 +82,7 @@ def tool_head(block: Block, look: Look) -> Row:
     """Give the line `icon name: title · summary   elapsed ▸` of a tool call."""
     inks, data = look.inks, block.data
     palette = inks.palette
-    colour = {"done": palette.success, "error": palette.error, "rejected": palette.warning}
+    colour = {"done": palette.success, "error": palette.error, "denied": palette.warning}
     icon = SPINNER[look.frame % len(SPINNER)] if data.state == "running" else ICONS[data.state]
     left = [
         Segment(f"{icon} ", inks(colour.get(data.state, palette.muted), attributes="b")),

@@ -153,7 +153,7 @@ def test_every_kind_of_stored_block_is_told_and_valid() -> None:
         ReplayBlock("user", "hello"),
         ReplayBlock("thinking", "hm"),
         ReplayBlock(
-            "tool", "out", call_id="c1", tool="bash", display_name="Bash", title="ls", state="rejected"
+            "tool", "out", call_id="c1", tool="bash", display_name="Bash", title="ls", state="denied"
         ),
         ReplayBlock("tool", "cut", tool="nobody_knows", display_name="X", state="interrupted"),
         ReplayBlock("decision", "Bash: denied"),

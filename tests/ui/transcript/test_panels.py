@@ -3,7 +3,9 @@ from itertools import pairwise
 import pytest
 
 from agent_tui.protocol.replay import ReplayBlock, ToolState
+from agent_tui.ui.linear.speaker import block_text
 from agent_tui.ui.palette import Palette
+from agent_tui.ui.transcript.panel import SUFFIX
 from tests.support.transcript_host import Host, lines, panel, settle
 
 SIZE = (60, 20)
@@ -14,7 +16,7 @@ async def test_x25_the_head_says_state_name_title_and_time() -> None:
         panel("1", "out", elapsed_s=0.31, summary="1 line"),
         panel("2", "boom", state="error", elapsed_s=75.0),
         panel("3", state="cancelled"),
-        panel("4", state="rejected"),
+        panel("4", state="denied"),
         panel("5", state="waiting"),
     ]
     app = Host(blocks)
@@ -223,7 +225,7 @@ async def test_live_output_is_bounded() -> None:
         assert len(app.transcript.document.blocks[0].live) <= 64_000
 
 
-@pytest.mark.parametrize("state", ["done", "error", "cancelled", "rejected", "waiting"])
+@pytest.mark.parametrize("state", ["done", "error", "cancelled", "denied", "waiting"])
 async def test_a_timer_runs_only_while_a_tool_runs(state: ToolState) -> None:
     app = Host()
     async with app.run_test(size=SIZE) as pilot:
@@ -304,3 +306,10 @@ async def test_tu_15_tiny_widths_draw_without_a_fault(width: int) -> None:
         await settle(pilot)
 
         assert "failed" in app.shown()
+
+
+@pytest.mark.parametrize("state", ["cancelled", "denied", "interrupted"])
+def test_a_state_has_one_word_in_panels_and_in_plain_lines(state: ToolState) -> None:
+    block = ReplayBlock(kind="tool", text="", display_name="Bash", title="ls", state=state)
+
+    assert block_text(block) == f"Tool, Bash: ls{SUFFIX[state]}"
