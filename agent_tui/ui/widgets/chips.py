@@ -25,6 +25,7 @@ class Chips:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self._sent: dict[str, str] = {}
         self._count = 0
         self._images = 0
 
@@ -60,6 +61,17 @@ class Chips:
             return f"{' ' if before.strip() else ''}{stands_for}{' ' if after.strip() else ''}"
 
         return re.sub(pattern, whole, text)
+
+    def send(self, text: str) -> str:
+        """Expand a text that leaves the prompt, and know it again when it comes back."""
+        whole = self.expand(text)
+        if whole != text:
+            self._sent[whole] = text
+        return whole
+
+    def recall(self, whole: str) -> str:
+        """Give a text that was sent in this run as it was written, with its chips."""
+        return self._sent.get(whole, whole)
 
     def defuse(self, text: str) -> str:
         """Make labels that come from outside plain text."""

@@ -80,7 +80,7 @@ class Prompt(ChipEditor, inherit_bindings=False):
             "complete": self._complete,
             "up": self._up,
             "down": self._down,
-            "previous": lambda: self._show(self.past.back(self.expanded)),
+            "previous": lambda: self._show(self.past.back(self.text)),
             "next": lambda: self._show(self.past.forward()),
             "stash": self._swap_stash,
         }
@@ -106,8 +106,8 @@ class Prompt(ChipEditor, inherit_bindings=False):
             self.post_message(self.ModeShown(label))
 
     def put(self, text: str) -> None:
-        """Replace the text, ready for writing at its end."""
-        super().put(text)
+        """Replace the text, ready for writing at its end; one that was sent before has its chips again."""
+        super().put(self.chips.recall(text))
         self._begin_vim()
 
     def give_back(self, text: str) -> str:
@@ -115,10 +115,10 @@ class Prompt(ChipEditor, inherit_bindings=False):
 
         What is being written stays as it is. Whoever types on without a look would write behind words that came back.
         """
-        if self.text not in ("", self._returned):
+        if self.expanded not in ("", self._returned):
             key = self.keys.hint("prompt", "previous")
             return f"Your message was not put over what you write{f'; {key} brings it' if key else ''}"
-        self._returned = "\n".join(filter(None, (self.text, text)))
+        self._returned = "\n".join(filter(None, (self.expanded, text)))
         self.put(self._returned)
         key = self.keys.hint("edit", "kill_to_start")
         if "\n" in self._returned:  # that key takes one line only, and this one stops what runs
@@ -136,8 +136,8 @@ class Prompt(ChipEditor, inherit_bindings=False):
 
     def clear_to_history(self) -> None:
         """Empty the prompt; what stood there can be had back with Up."""
-        if text := self.expanded:
-            self.past.add(text)
+        if self.text:
+            self.past.add(self.chips.send(self.text))
         self.load_text("")
 
     async def _on_key(self, event: events.Key) -> None:
@@ -236,7 +236,7 @@ class Prompt(ChipEditor, inherit_bindings=False):
             self._send(after_turn=True)
 
     def _send(self, *, after_turn: bool) -> None:
-        text = self.expanded
+        text = self.chips.send(self.text)
         if not text.strip():
             self.post_message(self.Act(self, "submit_empty"))
             return
@@ -247,7 +247,7 @@ class Prompt(ChipEditor, inherit_bindings=False):
 
     def _up(self) -> None:
         if self.cursor_at_first_line:
-            self._show(self.past.back(self.expanded))
+            self._show(self.past.back(self.text))
         else:
             self.action_cursor_up()
 
@@ -259,7 +259,8 @@ class Prompt(ChipEditor, inherit_bindings=False):
 
     def _show(self, text: str | None) -> None:
         if text is not None:
-            self.put(self.chips.fold(text) if len(text) > _LONG_HISTORY_CHARS else text)
+            written = self.chips.recall(text)
+            self.put(self.chips.fold(text) if len(written) > _LONG_HISTORY_CHARS else text)
 
     def _swap_stash(self) -> None:
         text, self._stash = self._stash, self.text

@@ -220,6 +220,39 @@ async def test_tu_17_a_look_alike_typed_by_hand_is_text() -> None:
         assert app.sent == [label]
 
 
+@pytest.mark.parametrize("size", [900, 9000])
+async def test_a_sent_prompt_comes_back_with_the_words_beside_its_chip(size: int) -> None:
+    async with clerk() as app:
+        await app.keys(*"see")
+        app.prompt.paste("z" * size)
+        await app.keys(*"now")
+        written = app.prompt.text
+        await app.keys("enter")
+        app.prompt.paste("y" * size)
+        draft = app.prompt.text
+
+        await app.keys("up")
+        assert app.prompt.text == written
+        await app.keys("down")
+        assert app.prompt.text == draft
+        await app.keys("ctrl+u", "up", "enter")
+        await settled(app)
+
+        assert app.sent == [f"see{'z' * size}now"] * 2
+
+
+async def test_a_prompt_with_a_chip_that_comes_back_is_no_draft_of_its_own() -> None:
+    async with clerk() as app:
+        app.prompt.paste("z" * 900)
+        await app.keys("enter")
+
+        app.prompt.give_back("z" * 900)
+        said = app.prompt.give_back("and more")
+
+        assert app.prompt.expanded == f"{'z' * 900}\nand more"
+        assert "is back" in said
+
+
 async def test_tu_17_the_break_behind_the_last_pasted_line_is_no_line() -> None:
     async with clerk() as app:
         app.prompt.paste("one\ntwo\nthree\n")
