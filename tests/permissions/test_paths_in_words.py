@@ -60,6 +60,71 @@ def test_words_that_only_look_like_paths_touch_nothing(ground: Any, command: str
     assert [t for t in ground.analyse(command).touches if t.kind is not PermissionKind.NETWORK] == []
 
 
+CONTAINED = [
+    "docker exec c cat /etc/x",
+    "docker exec -itw /app -e A=/etc/y c sh -c 'cat /etc/x > /etc/y'",
+    "docker exec -i c python3 <<'E'\nopen('/etc/x', 'w')\nE",
+    "docker exec -i c bash <<'E'\ncat /etc/x\nE",
+    "docker exec c apt-get install x",
+    "docker run --rm --entrypoint /bin/sh img -c 'cat /etc/x'",
+    "docker run -v data:/var/lib/x -v ./src:/app -w /app img ls /etc",
+    "docker container run img cat /etc/x",
+    "docker compose exec -T web cat /etc/x",
+    "sudo docker exec c cat /etc/x",
+    "timeout 5 podman exec c cat /etc/x",
+    "kubectl exec -it p -- cat /etc/x",
+    "ssh -p 22 h 'cat /etc/x; rm /etc/y'",
+    "docker cp c:/etc/x .",
+]
+
+
+@pytest.mark.parametrize("command", CONTAINED)
+def test_paths_of_a_container_or_another_machine_are_not_touched_here(ground: Any, command: str) -> None:
+    assert [t for t in ground.analyse(command).touches if t.kind is not PermissionKind.NETWORK] == []
+
+
+@pytest.mark.parametrize("command", [command for command in CONTAINED if "/etc/x" in command])
+def test_a_deny_rule_still_sees_a_path_that_goes_into_a_container(desk: Any, command: str) -> None:
+    desk.make(deny=["Read(//etc/x)"], allow=["Bash"])
+
+    assert desk.run(command) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "path"),
+    [
+        ("docker run -v /etc/x:/y img cat /y", "write", "/etc/x"),
+        ("docker run -v=/etc/x:/y img", "write", "/etc/x"),
+        ("docker run -v/etc/x:/y:ro,z img", "read", "/etc/x"),
+        ("docker run -v ../other:/y img", "write", "/ws/other"),
+        ("docker run -v .env:/y img", "write", "/ws/proj/.env"),
+        ("docker run --mount type=bind,src=/etc/x,dst=/y img", "write", "/etc/x"),
+        ("docker run --mount=type=bind,source=/etc/x,dst=/y,readonly img", "read", "/etc/x"),
+        ("docker run --device /dev/sda img", "write", "/dev/sda"),
+        ("docker run --cidfile /etc/x img", "write", "/etc/x"),
+        ("docker run --env-file .env img", "read", "/ws/proj/.env"),
+        ("docker run --unknown /etc/x img", "read", "/etc/x"),
+        ("docker exec c cat y > /home/u/y", "write", "/home/u/y"),
+        ("docker exec -i c cat < /etc/x", "read", "/etc/x"),
+        ("docker compose -f /etc/x exec c ls", "read", "/etc/x"),
+        ("docker cp c:/x /home/u/y", "write", "/home/u/y"),
+        ("docker cp -L /etc/x c:/x", "read", "/etc/x"),
+        ("kubectl --kubeconfig /etc/x exec p -- ls", "read", "/etc/x"),
+        ("ssh -i /etc/x h ls", "read", "/etc/x"),
+        ("ssh h -i /etc/x ls", "read", "/etc/x"),
+        ("sudo -u ssh cat /etc/x", "read", "/etc/x"),
+        ("find ssh h /etc/x -delete", "write", "/etc/x"),
+        ("flock ssh cat /etc/x", "read", "/etc/x"),
+    ],
+)
+def test_what_a_container_or_ssh_gets_of_this_machine_is_touched(
+    ground: Any, command: str, kind: str, path: str
+) -> None:
+    touched = {(t.kind.value, one) for t in ground.analyse(command).touches for one in t.paths}
+
+    assert (kind, ground.here(path)) in touched
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -106,6 +171,20 @@ def hosts(command: str) -> tuple[str, ...]:
         ("curl -sSLo out.tar.gz --max-time 5 --cacert ca.pem https://ok.example", {"ok.example"}),
         ("curl -fsSL -X POST -F file=@a.txt https://ok.example -w x.y", {"ok.example"}),
         ("wget -qO out.html -P dir.d https://ok.example", {"ok.example"}),
+        ("curl -u me.x:pw https://ok.example", {"ok.example"}),
+        ("curl --user=me.x:pw https://ok.example", {"ok.example"}),
+        ("curl -sxevil.example:80 https://ok.example", {"ok.example", "evil.example"}),
+        ("curl -x evil.example:80 https://ok.example", {"ok.example", "evil.example"}),
+        ("http -a me.x:pw https://ok.example", {"ok.example"}),
+        ("http --auth=me.x:pw POST ok.example/x n=1 f@a.txt", {"ok.example"}),
+        ("http :3000", {"localhost"}),
+        ("xh https://ok.example evil.example", {"ok.example", "evil.example"}),
+        ("aria2c -o my.file https://ok.example evil.example", {"ok.example", "evil.example"}),
+        ("lynx -dump https://ok.example evil.example", {"ok.example", "evil.example"}),
+        ("yt-dlp https://ok.example evil.example", {"ok.example", "evil.example"}),
+        ("ssh ok.example cat file.x", {"ok.example"}),
+        ("ssh -J me@hop.example,hop ok.example", {"hop.example", "hop", "ok.example"}),
+        ("ssh -oProxyJump=hop.example ok.example", {"hop.example", "ok.example"}),
     ],
 )
 def test_every_host_of_a_download_is_named(command: str, expected: set[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_tui.permissions.shell.directories import Directories
+from agent_tui.permissions.shell.elsewhere import leaving
 from agent_tui.permissions.shell.embedded import fed_texts
 from agent_tui.permissions.shell.exact import exact_part
 from agent_tui.permissions.shell.harmless import keeps_names
@@ -179,14 +180,19 @@ class _Run:
     def _inner(self, simple: Simple, upstream: Simple | None, cwd: str, depth: int) -> _Found | None:
         if depth >= MAX_DEPTH:
             return None
-        texts: list[str] = []
-        for layer in _layers(simple):
+        layers = _layers(simple)
+        leaves = leaving(simple.words, layers)
+        texts: dict[str, bool] = {}
+        for layer in layers:
+            is_here = len(simple.words) - len(layer) < leaves
             script = shell_script(layer)
-            if script is not None and script.text:
-                texts.append(script.text)
+            scripts = [script.text] if script is not None and script.text else []
             if base_name(layer[0].text) in SHELLS | {"at", "batch"}:
-                texts.extend(word.text for word in fed_texts(simple, upstream))
-        found = [self.script(text, cwd, depth=depth + 1) for text in dict.fromkeys(texts)]
+                scripts.extend(word.text for word in fed_texts(simple, upstream))
+            texts.update((text, is_here or texts.get(text, False)) for text in scripts)
+        found = [
+            _of(self.script(text, cwd, depth=depth + 1), is_here=is_here) for text, is_here in texts.items()
+        ]
         if not found:
             return None
         return _Found(
@@ -223,6 +229,13 @@ class _Run:
             )
             if words:
                 yield self._judge.judge(Simple(words, (), scrap.strip()), cwd)
+
+
+def _of(found: _Found, *, is_here: bool) -> _Found:
+    """Leave out the paths of what runs in a container or on another machine."""
+    if is_here:
+        return found
+    return replace(found, touches=tuple(t for t in found.touches if t.kind is PermissionKind.NETWORK))
 
 
 def _layers(simple: Simple) -> list[tuple[Word, ...]]:

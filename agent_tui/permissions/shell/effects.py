@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_tui.permissions.paths import is_inside, is_secret, protected_by
+from agent_tui.permissions.shell.elsewhere import elsewhere
 from agent_tui.permissions.shell.embedded import files_in_code, runs_code
 from agent_tui.permissions.shell.model import Touch
 from agent_tui.permissions.shell.network import Network
@@ -71,7 +72,10 @@ class Effects:
         program = base_name(words[0].text)
         if program in _PRINTS:
             return
-        if program in ("git", "tar", "make", "gmake", "cmake", "ninja", "bsdtar"):
+        if (left := elsewhere(words)) is not None:
+            yield from self.named(program, left.here[1:])
+            yield from self._handed_over(program, left.mounts)
+        elif program in ("git", "tar", "make", "gmake", "cmake", "ninja", "bsdtar"):
             kept = [
                 word for at, word in enumerate(words) if not (at and "-C" in (word.text, words[at - 1].text))
             ]
@@ -79,6 +83,14 @@ class Effects:
         else:
             yield from self.named(program, words[1:])
         yield from self._known(program, [word.text for word in words[1:]])
+
+    def _handed_over(self, program: str, mounts: Sequence[tuple[str, bool]]) -> Iterator[Touch]:
+        """Give a touch for each path that a container gets."""
+        for path, writes in mounts:
+            for place in self._places(Word(path, path), path):
+                if self._is_path(place, path):
+                    kind = PermissionKind.WRITE if writes else PermissionKind.READ
+                    yield self._by_code(place, kind, program)
 
     def _moved(self, words: Sequence[Word]) -> str:
         """Give the directory that `-C DIR` moves to."""

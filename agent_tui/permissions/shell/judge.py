@@ -12,6 +12,7 @@ from agent_tui.permissions.patterns import quoted_star
 from agent_tui.permissions.rules import Spelling
 from agent_tui.permissions.shell.arity import lasting_pattern
 from agent_tui.permissions.shell.effects import Effects, deletes_too_much, network_touches
+from agent_tui.permissions.shell.elsewhere import elsewhere, leaving
 from agent_tui.permissions.shell.embedded import fed_texts, files_in_code, words_in
 from agent_tui.permissions.shell.git import remote_hosts, split_global
 from agent_tui.permissions.shell.harmless import Harmless
@@ -182,10 +183,16 @@ class Judge:
         if use is not None:
             verdict.touches.extend(network_touches(use, program))
         layers = [words, *possible_inner(words)]
+        leaves = leaving(words, layers)
         for layer in layers:
             inner = base_name(layer[0].text)
-            verdict.touches.extend(Effects(self._world, cwd).of(layer))
-            verdict.touches.extend(Effects(self._world, cwd).in_code(inner, layer[1:], fed))
+            start = len(words) - len(layer)
+            left = elsewhere(layer) if start == leaves else None
+            here = left.here if left is not None else words[start:leaves]
+            if start <= leaves:
+                verdict.touches.extend(Effects(self._world, cwd).of(layer if left is not None else here))
+                code_fed = fed if left is None else ()
+                verdict.touches.extend(Effects(self._world, cwd).in_code(inner, here[1:], code_fed))
             verdict.code.extend(path for path, _ in files_in_code(inner, layer[1:], fed))
             if layer is not words and program != "ssh" and (hidden := network_use(layer)) is not None:
                 verdict.touches.extend(network_touches(hidden, inner))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from agent_tui.permissions.shell.elsewhere import elsewhere
 from agent_tui.permissions.shell.git import GLOBAL_VALUE
 from agent_tui.permissions.shell.tables import entries
 from agent_tui.permissions.shell.urls import SCP_PLACE, URL, host_in, hosts_in
@@ -26,6 +27,7 @@ _USER_AT = re.compile(r"[\w.-]+@([A-Za-z0-9.-]+)")
 _HOSTLIKE = re.compile(
     r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?(:\d+)?|\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:]+"
 )
+_HOP = re.compile(r"^-J(.+)|(?i:ProxyJump[= ])(\S+)")
 _INTERPRETERS = re.compile(r"(python|pypy|node|nodejs|perl|ruby|php|lua|deno|bun|Rscript|elixir|tclsh)[\d.]*")
 _CONNECTS = re.compile(
     r"urllib|requests|httpx|aiohttp|http\.client|\bsocket|ftplib|smtplib|\bfetch\s*\(|net[/.:]|https?[:'\"]|IO::Socket|LWP|curl_"
@@ -64,6 +66,8 @@ def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Ne
         if program == "sftp" and not remote:
             remote = _raw_hosts(program, arguments)
         return Network(remote, raw=True) if remote else None
+    if program == "ssh" and (left := elsewhere(words)) is not None:
+        return Network(_ssh_hosts([word.text for word in left.here[1:]]), raw=True)
     if program in _table()["raw"]:
         return Network(_raw_hosts(program, arguments), raw=True)
     if program in _table()["web"]:
@@ -130,28 +134,35 @@ def _value_after(arguments: list[str], *names: str) -> list[str]:
     return [arguments[at + 1] for at in range(len(arguments) - 1) if arguments[at] in names]
 
 
+def _ssh_hosts(arguments: list[str]) -> tuple[str, ...]:
+    """Give the host that ssh is told, and those it goes through."""
+    hops = [
+        *_value_after(arguments, "-J"),
+        *(match[1] or match[2] for match in map(_HOP.search, arguments) if match),
+    ]
+    places = [place for hop in hops for place in hop.split(",")]
+    places.extend(_operands(arguments))
+    hosts = (host_in(place if "://" in place else f"//{place}") for place in places)
+    return tuple(dict.fromkeys(host for host in hosts if host)) or (ANY,)
+
+
 def _web_hosts(program: str, arguments: list[str]) -> tuple[str, ...]:
-    hosts = hosts_in(arguments)
     if program in ("curl", "wget", "wget2"):
+        hosts = hosts_in(arguments, places=False)
         return tuple(dict.fromkeys((*hosts, *_named_hosts(program, arguments)))) or (ANY,)
-    if not hosts and program in (
-        "http",
-        "https",
-        "xh",
-        "httpie",
-        "lynx",
-        "w3m",
-        "links",
-        "elinks",
-        "aria2c",
-    ):
-        bare = [
-            a
-            for a in _operands(arguments)
-            if _HOSTLIKE.fullmatch(a.split("/")[0]) and "." in a.split("/")[0] + ("." if ":" in a else "")
-        ]
-        hosts = tuple(dict.fromkeys(host_in(f"//{a}") for a in bare))
-    return hosts or _registry(program)
+    if program in _table()["bare hosts"]:
+        hosts = (*hosts_in(arguments, places=False), *_bare_hosts(arguments))
+        return tuple(dict.fromkeys(hosts)) or _registry(program)
+    return hosts_in(arguments) or _registry(program)
+
+
+def _bare_hosts(arguments: list[str]) -> Iterator[str]:
+    """Give the hosts among operands without `https://`: with a dot or a port."""
+    values = set(_value_after(arguments, *_table()["bare hosts with a value"]))
+    for argument in _operands(arguments):
+        head = argument.split("/")[0]
+        if _HOSTLIKE.fullmatch(head) and ("." in head or ":" in argument) and argument not in values:
+            yield host_in(f"//{argument}") or "localhost"
 
 
 def _named_hosts(program: str, arguments: list[str]) -> Iterator[str]:
@@ -169,8 +180,11 @@ def _named_hosts(program: str, arguments: list[str]) -> Iterator[str]:
                 argument = value if name in _table()["host options"] else ""
             else:
                 letter = _letter(program, argument, valued)
-                before = f"-{letter}" if argument.endswith(letter) else ""
-                argument = ""
+                glued = argument.partition(letter)[2] if letter else ""
+                before = "" if glued else f"-{letter}"
+                argument = glued if f"-{letter}" in _table()["host options"] else ""
+        elif option in _table()["host options"]:
+            pass
         elif option.lstrip("-") in valued:
             continue
         if argument and not URL.search(argument):

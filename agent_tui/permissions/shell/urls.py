@@ -9,14 +9,14 @@ SCP_PLACE = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:]+
 """`user@host:path` as ssh, scp and git write it; the host is the only group."""
 
 
-def hosts_in(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Give the hosts of all URLs and `user@host:path` words, once each."""
+def hosts_in(arguments: Sequence[str], *, places: bool = True) -> tuple[str, ...]:
+    """Give the hosts of all URLs, once each, and with `places` those of `user@host:path` words."""
     hosts: dict[str, None] = {}
     for argument in arguments:
         for candidate in (argument, argument.partition("=")[2]):
             if match := URL.search(candidate):
                 hosts[host_in(match[0])] = None
-            elif (scp := SCP_PLACE.fullmatch(candidate)) and ("@" in candidate or "." in scp[1]):
+            elif places and (scp := SCP_PLACE.fullmatch(candidate)) and ("@" in candidate or "." in scp[1]):
                 hosts[scp[1].lower()] = None
     return tuple(host for host in hosts if host)
 
