@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,7 +134,7 @@ class SessionPast:
         target = self._target(path, f"screen-{self._opened().record.id[:8]}.{kind}")
         data = await png_of(svg, outside=self._workspace) if kind == "png" else svg.encode()
         try:
-            await asyncio.to_thread(_write, target, data, bool(path))
+            await asyncio.to_thread(_write, target, [data], bool(path))
         except OSError as error:
             raise AgentTuiError(f"{target} cannot be written: {error.strerror or error}") from error
         return f"Written to {target}"
@@ -205,15 +205,15 @@ class SessionPast:
             raise NothingThereError("This session holds nothing to write yet.")
         info = info_of(outline, Path(f"{record.id}.jsonl"), changed_at=time.time())
         if kind == "json":
-            text = "".join(f"{dumps(entry)}\n" for entry in record.whole_records())
+            parts = (f"{dumps(entry)}\n" for entry in record.whole_records())
         else:
             from agent_tui.sessions.export import (  # 0.5 MiB with its table of HTML's names
                 to_html,
                 to_markdown,
             )
 
-            text = (to_html if kind == "html" else to_markdown)(info, record.replay())
-        _write(target, text.encode("utf-8", "replace"), overwrite)
+            parts = iter([(to_html if kind == "html" else to_markdown)(info, record.replay())])
+        _write(target, (part.encode("utf-8", "replace") for part in parts), overwrite)
 
     def _excerpt(self, session_id: str) -> str:
         outline = self._store.outline(session_id)
@@ -226,7 +226,7 @@ class SessionPast:
         return "\n".join(lines)
 
 
-def _write(target: Path, data: bytes, overwrite: bool) -> None:
+def _write(target: Path, parts: Iterable[bytes], overwrite: bool) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if overwrite else os.O_EXCL)
     with os.fdopen(os.open(target, flags, 0o600), "wb") as file:
-        file.write(data)
+        file.writelines(parts)

@@ -5,13 +5,13 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from agent_tui.protocol.arguments import ArgumentParser
 from agent_tui.protocol.errors import AgentTuiError, SessionInUseError
 from agent_tui.protocol.replay import ReplayBlock
 from agent_tui.sessions import upkeep
-from agent_tui.sessions.encoding import Filler
 from agent_tui.sessions.export import to_html, to_markdown
 from agent_tui.sessions.frames import active_path, dumps
 from agent_tui.sessions.imports import records_from
@@ -107,20 +107,24 @@ class _Commands:
         return 0 if found else 1
 
     def _export(self) -> int:
-        info, blocks = self._read()
         kind = str(self._options.format)
         if kind == "jsonl":
-            filler = Filler(self._store.blobs)
-            records = self._store.read(info.session_id).records
-            text = "".join(f"{dumps(filler.load_blobs(record))}\n" for record in records)
+            parts = map(dumps, self._store.whole_records(self._id()))
         else:
+            info, blocks = self._read()
             text = to_html(info, blocks) if kind == "html" else to_markdown(info, blocks)
-        if self._options.output:
-            target = Path(self._options.output)
-            target.write_text(text, encoding="utf-8")
-            self._say(f"{target}")
-        else:
-            self._say(text.rstrip("\n"))
+            parts = iter([text.rstrip("\n")])
+        if not self._options.output:
+            for part in parts:
+                self._say(part)
+            return 0
+        target, first = (
+            Path(self._options.output),
+            next(parts, ""),
+        )  # nothing is written of what cannot be read
+        with target.open("w", encoding="utf-8") as file:
+            file.writelines(f"{part}\n" for part in chain([first], parts) if part)
+        self._say(f"{target}")
         return 0
 
     def _import(self) -> int:
@@ -148,17 +152,17 @@ class _Commands:
         return 0
 
     def _fork(self) -> int:
-        session_id = self._id()
-        records = self._store.read(session_id).records
-        entry = str(self._options.at)
+        session_id, entry = self._id(), str(self._options.at)
+        outline = self._store.outline(session_id)
+        records = self._store.read(session_id).records if entry else []
         prompts = {point.entry_id: point for point in points(records)}
         if entry and entry not in prompts:
             known = "\n".join(f"  {point.entry_id}  {point.title}" for point in prompts.values())
             self._say(f"There is no prompt {entry!r}; there are:\n{known}")
             return 1
-        path = active_path(records, prompts[entry].before if entry else None)
-        made = self._store.write_whole(self._workspace, path, name=str(self._options.name), origin=session_id)
-        self._say(made)
+        path = outline.path(prompts[entry].before if entry else None)
+        name = str(self._options.name)
+        self._say(self._store.copy(self._workspace, outline, path, name=name, origin=session_id))
         return 0
 
     def _gc(self) -> int:

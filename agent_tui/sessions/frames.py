@@ -8,7 +8,7 @@ import gc
 import io
 import json
 import zlib
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +95,16 @@ def read_frames(
                 frames.records.append(record if keep is None else keep(record))
             frames.size_bytes += len(line)
     return frames
+
+
+def each_record(lines: Iterable[bytes]) -> Iterator[RawRecord]:
+    """Give the records of lines one by one, those that `read_frames` would hold; only their ids are kept."""
+    seen: set[str] = set()
+    for line in lines:
+        for record in read_frames(line).records:
+            if (record_id := text_of(record, "id")) not in seen:
+                seen.add(record_id)
+                yield record
 
 
 @contextmanager

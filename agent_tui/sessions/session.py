@@ -19,6 +19,7 @@ from agent_tui.sessions.frames import (
     Damage,
     Json,
     RawRecord,
+    each_record,
     no_collection,
     read_frames,
     text_of,
@@ -277,10 +278,9 @@ class Session:
             self._records = kept = written, read_frames(self._all_lines(), keep=tree_part).records
         return kept[1]
 
-    def whole_records(self) -> list[RawRecord]:
+    def whole_records(self) -> Iterator[RawRecord]:
         """Give all records with the large texts that the file only names, so that they need no other file."""
-        filler = Filler(self._blobs)
-        return read_frames(self._all_lines(), keep=filler.load_blobs).records
+        return map(Filler(self._blobs).load_blobs, each_record(self._all_lines()))
 
     @property
     def is_unsaved(self) -> bool:

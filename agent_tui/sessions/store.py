@@ -21,6 +21,7 @@ from agent_tui.sessions.frames import (
     Frames,
     RawRecord,
     dumps,
+    each_record,
     read_frames,
     read_header,
     seal,
@@ -143,6 +144,24 @@ class SessionStore:
         """Read a session without opening it, also while another program writes it. Raises SessionError."""
         return self._read(self.path_of(session_id))
 
+    def whole_records(self, session_id: str) -> Iterator[RawRecord]:
+        """Give the records that `read` would hold one by one, with the large texts that they only name.
+
+        Raises SessionError.
+        """
+        from agent_tui.sessions.encoding import Filler
+
+        path = self.path_of(session_id)
+        try:
+            lines = path.open("rb")
+        except OSError as error:
+            raise SessionError(f"cannot be read: {error.strerror or error}", path=path) from error
+        with lines:
+            filler = Filler(self.blobs)
+            for record in each_record(lines):
+                _refuse_newer([record], path)
+                yield filler.load_blobs(record)
+
     def outline(self, session_id: str) -> Outline:
         """Look through a session as `read` does, to read its records one by one. Raises SessionError."""
         return self._outline(self.path_of(session_id))
@@ -255,9 +274,14 @@ class SessionStore:
         """
         from agent_tui.sessions.restore import restore  # pydantic, not at every start
 
-        restored = restore(outline.records(path), self.blobs)
         records = filter(None, outline.records(path))
-        if not restored.pending:
+        last_reply = next(
+            (at for at in reversed(range(len(path))) if outline.kinds[path[at]] == "assistant"), 0
+        )
+        restored = restore(
+            outline.records(path[last_reply:]), self.blobs
+        )  # what is open is of the last reply
+        if not restored.pending or not restored.messages:
             return self.write_whole(workspace, records, name=name, origin=origin)
         answers: RawRecord = {
             "type": "results",

@@ -4,6 +4,7 @@ import os
 import re
 import sqlite3
 import time
+import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -173,6 +174,24 @@ def test_an_export_can_be_imported_again(store, workspace, run, tmp_path) -> Non
     assert code == 0
     assert copy != session_id
     assert store.open(copy).messages() == store.open(session_id).messages()
+
+
+def test_export_of_a_large_session_holds_one_record_at_a_time(store, workspace, run, tmp_path) -> None:
+    message = {"role": "user", "content": [{"type": "text", "text": "petal " * 20_000}]}
+    records = [{"type": "user", "id": f"u{n}", "at": 1.0, "text": "", "message": message} for n in range(100)]
+    session_id = store.write_whole(workspace, records)
+    exported = tmp_path / "out.jsonl"
+
+    tracemalloc.start()
+    run("export", session_id, "--format", "jsonl", "-o", str(exported))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert [json.loads(line)["type"] for line in exported.read_text().splitlines()] == [
+        "header",
+        *["user"] * 100,
+    ]
+    assert most < exported.stat().st_size / 4
 
 
 def test_a_claude_code_session_is_imported(store, workspace, run, tmp_path) -> None:

@@ -107,7 +107,7 @@ def test_what_tells_the_tree_is_kept_of_records_and_nothing_that_was_said(seed: 
     records = RandomSession(random.Random(seed)).records(200)[1:]
     session = store.open(store.write_whole(tmp_path, records))
 
-    kept, whole = session.records(), session.whole_records()
+    kept, whole = session.records(), list(session.whole_records())
 
     assert not any(record.keys() & {"message", "messages", "outcome", "calls"} for record in kept)
     for tell in (points, undo_target, redo_target, first_files, last_files, files_left, active_leaf):

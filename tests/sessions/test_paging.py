@@ -45,7 +45,7 @@ async def test_the_newest_blocks_and_short_ones_stay_in_memory(session: Session)
 
 async def test_two_readings_of_one_file_are_equal_and_of_a_copy_are_not(session: Session) -> None:
     store = SessionStore(file_of(session).parent.parent)
-    copy = store.open(store.write_whole(session.workspace, session.whole_records()[1:]))
+    copy = store.open(store.write_whole(session.workspace, list(session.whole_records())[1:]))
 
     assert session.paged_replay(kept=0) == session.paged_replay(kept=0)
     assert session.paged_replay(kept=0) != copy.paged_replay(kept=0)

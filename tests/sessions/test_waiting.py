@@ -1,3 +1,5 @@
+import asyncio
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from agent_tui.protocol.permissions import (
     Verdict,
 )
+from agent_tui.sessions.commands import main
 from agent_tui.sessions.store import SessionStore
 from tests.support.agent_world import problems_of
 from tests.support.session_world import (
@@ -56,6 +59,52 @@ async def test_a_copy_asks_for_nothing_that_waits_in_the_session_it_was_made_fro
     assert session.restored(keep_pending=True).pending == (request_for("c1"),)
     copy.close()
     session.close()
+
+
+def test_a_copy_is_made_without_holding_the_conversation(store: SessionStore, workspace: Path) -> None:
+    message = {"role": "user", "content": [{"type": "text", "text": "petal " * 20_000}]}
+    records: list[dict[str, object]] = [
+        {
+            "type": "user",
+            "id": f"{n}",
+            "at": 1.0,
+            "parent": f"{n - 1}" if n else "",
+            "text": "",
+            "message": message,
+        }
+        for n in range(99)
+    ]
+    reply = {"role": "assistant", "content": [{"type": "text", "text": "ok"}]}
+    records.append({"type": "assistant", "id": "99", "at": 1.0, "parent": "98", "message": reply})
+    outline = store.outline(store.write_whole(workspace, records))
+
+    tracemalloc.start()
+    copied = store.copy(workspace, outline, outline.path())
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert most < outline.size_bytes / 4
+    assert store.outline(copied).kinds == outline.kinds
+
+
+def test_fork_from_a_shell_asks_for_nothing_that_waits_either(
+    store: SessionStore, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def waiting() -> str:
+        session = store.create(workspace)
+        await session.user_message(user("go"), turn_id="t", text="go")
+        await session.assistant_message(asks("c1"), turn_id="t")
+        await session.approval_requested([request_for("c1")], turn_id="t")
+        session.close()
+        return session.id
+
+    session_id = asyncio.run(waiting())
+
+    assert main(["fork", session_id], root=store.root, workspace=workspace) == 0
+
+    copy = store.open(capsys.readouterr().out.strip())
+    assert copy.restored(keep_pending=True).pending == ()
+    copy.close()
 
 
 async def test_p12_pending_calls_stay_open_when_the_turn_is_to_be_driven_again(
