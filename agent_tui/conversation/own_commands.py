@@ -136,7 +136,10 @@ class SessionCommands:
         return None if line is None or own is None else (own.longer, line[1])
 
     async def unknown(self, text: str, *, others: Sequence[str] = ()) -> str:
-        """Say that `text` calls a command that is none of these and of `others`; "" for any other text."""
+        """Say that `text` calls a command that is none of these and of `others`; "" for any other text.
+
+        For faces other than the screen, which has commands of its own.
+        """
         line = slash_line(text)
         if line is None:
             return ""
@@ -144,8 +147,12 @@ class SessionCommands:
         names = [*others, *(own.name for own in listed), *(own.longer for own in listed)]
         if line[0].lower() in names:
             return ""
-        meant = did_you_mean(f"/{line[0]}", [f"/{name}" for name in names], otherwise=" here", end=".")
-        return f"There is no command /{line[0]}{meant} To send it as text, begin with two slashes."
+        if await asyncio.to_thread(_has_screen, line[0].lower()):
+            said = f"/{line[0]} belongs to the screen: agent-tui opened in a terminal has it."
+        else:
+            meant = did_you_mean(f"/{line[0]}", [f"/{name}" for name in names], otherwise=" here", end=".")
+            said = f"There is no command /{line[0]}{meant}"
+        return f"{said} To send it as text, begin with two slashes."
 
     def cancel(self) -> None:
         """Stop the shell lines that run now. Without any it does nothing."""
@@ -255,6 +262,13 @@ class SessionCommands:
             if agent.provider is own:
                 agent.provider = before
             await own.aclose()
+
+
+def _has_screen(word: str) -> bool:
+    """Tell whether the screen has a command of this name."""
+    from agent_tui.ui.commands.builtin import builtin_commands  # with Textual, 0.2 s, where a word is refused
+
+    return any(word in (command.name, *command.aliases) for command in builtin_commands())
 
 
 def _texts(batch: BatchResult, *, stopped: bool) -> list[str]:

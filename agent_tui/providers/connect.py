@@ -66,8 +66,12 @@ def choose(
         return Choice(provider, OFFLINE_MODEL, "", reason)
     if provider in ANTHROPIC_PLATFORMS:
         base_url = spec.base_url or env.get("ANTHROPIC_BASE_URL", "")
+        if provider == "anthropic" and not base_url:
+            _refuse_colon(spec.model)
         return Choice(provider, spec.model or rows.default_model("anthropic"), base_url.rstrip("/"), reason)
     base_url = spec.base_url or env.get(PROFILES[provider].url_variable, "")
+    if provider == "openai" and not base_url and not spec.model.startswith("ft:"):
+        _refuse_colon(spec.model)
     profile = profile_for(provider, base_url)
     if not base_url and not profile.base_url:
         raise UsageError(f"Where is {profile.title}? Set {profile.url_variable}, or name it with --base-url.")
@@ -78,6 +82,14 @@ def choose(
             f"Which model of {url}? Name one with --model; `agent-tui models --base-url {url}` lists them."
         )
     return Choice(provider, model, url, reason)
+
+
+def _refuse_colon(model: str) -> None:
+    """Refuse WORD:MODEL where no model's name has a colon: the word was meant as a provider. Raises UsageError."""
+    word, colon, _ = model.partition(":")
+    if colon and word not in PROVIDERS:
+        meant = did_you_mean(word, PROVIDERS, end=".")
+        raise UsageError(f"No provider named {word!r}, as the model {model!r} has it{meant}")
 
 
 def _split(spec: ProviderSpec) -> ProviderSpec:

@@ -26,8 +26,9 @@ def settings_given(settings: str, config: Sequence[str]) -> dict[str, tuple[str,
 def _tables(given: str) -> Mapping[str, object]:
     """Read JSON from the text itself, JSON or TOML from the file it names."""
     from agent_tui.protocol.errors import UsageError
+    from agent_tui.protocol.plain_reasons import unreadable
 
-    text, is_toml = given, False
+    text, is_toml, where = given, False, ""
     if not given.lstrip().startswith("{"):
         path = Path(given)
         try:
@@ -37,11 +38,13 @@ def _tables(given: str) -> Mapping[str, object]:
                 raise UsageError(f"--settings: {given!r} holds more than {MAX_FILE_BYTES:,} bytes")
             text, is_toml = data.decode("utf-8-sig"), path.suffix == ".toml"
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--settings: cannot read {given!r}: {error}") from error
+            raise UsageError(f"--settings: {given!r} {unreadable(error)}") from error
+        where = f": {given!r}"
     try:
         parsed = _toml(text) if is_toml else _json(text)
     except ValueError as error:
-        raise UsageError(f"--settings cannot be read: {error}") from error
+        kind = "TOML" if is_toml else "JSON, as which a file not called .toml is read" if where else "JSON"
+        raise UsageError(f"--settings{where} is not valid {kind}: {error}") from error
     if not isinstance(parsed, dict):
         raise UsageError('--settings must be tables, such as {"ui": {"theme": "light"}}')
     return cast("Mapping[str, object]", parsed)

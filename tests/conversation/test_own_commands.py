@@ -320,3 +320,5 @@ async def test_a_command_that_there_is_not_is_named_with_what_may_be_meant(works
             "There is no command /note; did you mean '/notes'? To send it as text, begin with two slashes."
         )
         assert await own.unknown("/model", others=["model"]) == ""
+        for line in ("/Theme nord", "/allowed-tools"):
+            assert "belongs to the screen: agent-tui opened in a terminal has it" in await own.unknown(line)

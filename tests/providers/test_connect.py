@@ -80,6 +80,11 @@ def test_base_urls_come_from_the_environment_of_their_provider() -> None:
     ("spec", "words"),
     [
         ({"provider": "nobody"}, "No provider named 'nobody'"),
+        (
+            {"provider": "anthropic", "model": "opnai:x"},
+            "No provider named 'opnai', as the model 'opnai:x' has it",
+        ),
+        ({"provider": "openai", "model": "opnai:x"}, "did you mean 'openai'"),
         ({"base_url": "http://h:1"}, "agent-tui models --base-url http://h:1/v1"),
         ({"provider": "azure", "model": "m"}, "AZURE_OPENAI_ENDPOINT"),
     ],
@@ -300,3 +305,25 @@ def test_a_key_command_may_leave_an_agent_running(tmp_path: Path) -> None:
 def test_a_key_command_that_cannot_run_says_so(command: str) -> None:
     with pytest.raises(AuthError, match="cannot be run"):
         find_key("openai", (), environ={}, command=command)
+
+
+def test_a_fallback_of_a_provider_that_there_is_not_is_refused_before_a_request() -> None:
+    spec = ProviderSpec(provider="anthropic", api_key="k", fallbacks=("claude-opus-5-5", "antropic:claude-x"))
+
+    with pytest.raises(UsageError, match=r"No provider named 'antropic'.* did you mean 'anthropic'"):
+        connect(spec, environ={})
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ProviderSpec(provider="ollama", model="qwen3:8b"),
+        ProviderSpec(provider="openai", model="ft:gpt-4.1:org::id"),
+        ProviderSpec(provider="openai", model="some:model", base_url="http://127.0.0.1:1/v1"),
+        ProviderSpec(provider="anthropic", model="some:model", base_url="http://127.0.0.1:1"),
+        ProviderSpec(provider="bedrock", model="anthropic.claude-x-v1:0"),
+    ],
+    ids=lambda spec: spec.model,
+)
+def test_a_colon_stays_where_names_of_models_have_one(spec: ProviderSpec) -> None:
+    assert choose(spec, environ={}).model == spec.model

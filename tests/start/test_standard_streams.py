@@ -245,6 +245,12 @@ def test_directory_that_was_removed_is_said(
             "--mcp-config: has no table of servers; give a file or a JSON text",
         ),
         (["--mcp-config", f"[{'1,' * 3000}1]"], "--mcp-config must be an object"),
+        (["--settings", "nofile"], "--settings: 'nofile' cannot be read: No such file or directory\n"),
+        (
+            ["--settings", "notes.md"],
+            "'notes.md' is not valid JSON, as which a file not called .toml is read: ",
+        ),
+        (["--settings", "{"], "--settings is not valid JSON: "),
         (["--settings", "/dev/zero"], "--settings: '/dev/zero' holds more than 1,000,000 bytes"),
         (["--system-prompt-file", "/dev/zero"], "'/dev/zero' holds more than 1,000,000 bytes"),
         (["--fallback-model", "offline,foo"], "Who has the model 'foo'?"),

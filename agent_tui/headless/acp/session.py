@@ -133,6 +133,8 @@ class EditorSession:
             answer = await self.conversation.run_command(*line)
             if answer is not None:
                 await self._updates.say(answer)
+                if unused := _unused(prompt):
+                    await self._updates.say(f"{unused}: /{line[0]} takes words only.")
                 return "cancelled" if stopped.is_set() else "end_turn"
         if not await self._ready(stopped):
             return "cancelled"
@@ -169,6 +171,17 @@ _STOPS: dict[TurnStop, StopReason] = {
     "refusal": "refusal",
     "cancelled": "cancelled",
 }
+
+
+def _unused(prompt: Prompt) -> str:
+    """Name what came beside the words of a command of the program; "" for nothing."""
+    images = len(prompt.images)
+    left = [
+        "" if not images else "the image" if images == 1 else f"the {images} images",
+        "what is attached" if prompt.attached else "",
+    ]
+    named = " and ".join(filter(None, left))
+    return f"Not used: {named}" if named else ""
 
 
 def _stop_reason(result: TurnResult, stopped: bool) -> StopReason:

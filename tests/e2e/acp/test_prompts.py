@@ -125,6 +125,25 @@ async def test_an_image_goes_with_a_command_of_a_file(place: Place, serve: Calla
     assert blocks[-1]["text"].strip() == "Draw petals anew."
 
 
+async def test_what_a_command_of_the_program_cannot_use_is_told(place: Place) -> None:
+    image = ImageContentBlock(type="image", data=PIXEL, mime_type="image/png")
+    note = EmbeddedResourceContentBlock(
+        type="resource", resource=TextResourceContents(uri="file:///note.txt", text="petals")
+    )
+    async with editor(place.env(), *OFFLINE) as one:
+        session_id = await one.open(place.project)
+        await one.say(session_id, "/status", image)
+        first = one.text()
+        await one.say(session_id, "/context ", image, image, note)
+
+    assert first.strip().endswith("> Not used: the image: /status takes words only.")
+    assert (
+        one.text()
+        .strip()
+        .endswith("> Not used: the 2 images and what is attached: /context takes words only.")
+    )
+
+
 async def test_what_cannot_be_used_is_refused_with_its_place(place: Place) -> None:
     async with editor(place.env(), *OFFLINE) as one:
         session_id = await one.open(place.project)
