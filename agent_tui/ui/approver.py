@@ -143,10 +143,10 @@ class ScreenApprover:
         if self._round is not None:
             self._host.approval_waits(self.pending, self.undecided)
 
-    def deny_all(self) -> None:
-        """Answer everything that waits with a no."""
+    def deny_all(self, *, unasked: bool = False) -> None:
+        """Answer everything that waits with a no; `unasked` says that nobody is there to answer."""
         if self._round is not None:
-            self._round.give_up()
+            self._round.give_up(unasked=unasked)
 
     def _settle(self, round_: Round) -> None:
         if round_.rows:

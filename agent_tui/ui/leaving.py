@@ -48,7 +48,7 @@ class Leaving:
         app = self._app
         app.driver.stop()
         if app.link is not None:
-            app.link.approver.deny_all()
+            app.link.approver.deny_all(unasked=True)
             try:
                 async with asyncio.timeout(CORE_S):
                     await app.link.backend.aclose()

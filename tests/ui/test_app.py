@@ -25,6 +25,7 @@ from agent_tui.protocol.tools import ToolCall
 from agent_tui.protocol.version import version_line
 from agent_tui.ui.app import AgentApp
 from agent_tui.ui.settings import AppSettings
+from agent_tui.ui.terminal_driver import TerminalLost
 from agent_tui.ui.turn import UNSETTLED
 from tests.support.approval_requests import bash_request
 from tests.support.fake_backend import FakeBackend, Step, approve, emit, fail, say, wait_for
@@ -307,6 +308,22 @@ async def test_a85_item_61_ctrl_q_quits_from_any_dialog(workspace: Path, keys: l
         await here.until(lambda: here.app.return_value == 0)
 
         assert here.backend.closed
+
+
+async def test_a_terminal_that_is_lost_denies_what_waits_as_unasked(workspace: Path) -> None:
+    class Answering(FakeBackend):
+        def cancel_turn(self) -> None:
+            """Let the open question be answered before the turn ends."""
+
+    backend = Answering(workspace, script=[[approve(bash_request("c1"))]])
+    async with stage(workspace, backend=backend) as here:
+        await here.send("go")
+        await here.approval()
+
+        here.app.post_message(TerminalLost())
+        await here.until(lambda: here.app.return_value == 0)
+
+    assert [verdict.unasked for given in backend.verdicts for verdict in given.values()] == [True]
 
 
 async def test_leaving_never_waits_for_a_core_that_hangs(workspace: Path) -> None:

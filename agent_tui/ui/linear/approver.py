@@ -120,11 +120,11 @@ class LinearApprover:
                     which = await choose(self._lines, "Which call?", names)
                     if which is not None:
                         await self._read(round_.rows[which])
-                case 5 | None:
-                    self._deny_all(round_, stops=chosen is not None)
+                case None:
+                    self._deny_all(round_, unasked=self._lines.is_over)
                     return
                 case _:
-                    self._deny_all(round_, stops=False)
+                    self._deny_all(round_, stops=chosen == 5)
                     return
 
     def _allow_all(self, round_: Round, scope: Scope) -> int:
@@ -132,10 +132,8 @@ class LinearApprover:
             Decision.ALLOW, scope, float("inf"), 0.0, needs_look=lambda row: _is_cut(row) and not row.read
         )
 
-    def _deny_all(self, round_: Round, *, stops: bool) -> None:
-        for row in round_.rows:
-            round_.clear(row)
-            round_.decide(row, Decision.DENY)
+    def _deny_all(self, round_: Round, *, stops: bool = False, unasked: bool = False) -> None:
+        round_.give_up(unasked=unasked)
         self._lines.say("All denied.")
         if stops:
             self._stop.set()
@@ -156,7 +154,8 @@ class LinearApprover:
             chosen = await choose(self._lines, question, _FOR_ONE, known=known)
             known = True
             if chosen is None or chosen == _STOP:
-                self._deny_all(round_, stops=chosen is not None)
+                is_gone = chosen is None and self._lines.is_over
+                self._deny_all(round_, stops=chosen is not None, unasked=is_gone)
                 return False
             if chosen == _IN_FULL:
                 await self._read(row)

@@ -43,6 +43,7 @@ class Lines:
         self._pasted: list[str] = []
         self._flush: asyncio.TimerHandle | None = None
         self._at_start = True
+        self.is_over = False
 
     def start(self) -> None:
         """Begin to read."""
@@ -53,7 +54,7 @@ class Lines:
         """Read no more; nobody who still waits gets an answer."""
         asyncio.get_running_loop().remove_reader(self._fd)
         os.set_blocking(self._fd, True)
-        self.no_answer()
+        self.no_answer(is_over=True)
 
     def _readable(self) -> None:
         try:
@@ -74,7 +75,7 @@ class Lines:
         asyncio.get_running_loop().remove_reader(self._fd)
         if self._flush is not None:
             self._deliver()
-        self.no_answer()
+        self.no_answer(is_over=True)
         self._on_end()
 
     def _take(self, line: str) -> None:
@@ -112,8 +113,9 @@ class Lines:
         """Whether somebody waits for an answer."""
         return any(not answer.done() for answer, _ in self._asked)
 
-    def no_answer(self) -> None:
-        """Tell everybody who waits that there is no answer."""
+    def no_answer(self, *, is_over: bool = False) -> None:
+        """Tell everybody who waits that there is no answer; `is_over` says that there will be none any more."""
+        self.is_over = self.is_over or is_over
         asked, self._asked = self._asked, deque()
         for answer, _ in asked:
             if not answer.done():

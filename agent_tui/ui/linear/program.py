@@ -173,7 +173,7 @@ class LinearProgram:
 
     async def _close(self) -> None:
         self.driver.stop()
-        self.lines.no_answer()
+        self.lines.no_answer(is_over=True)
         if self._backend is None:
             return
         try:

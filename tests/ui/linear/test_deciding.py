@@ -239,3 +239,29 @@ def test_changed_lines_that_look_like_the_heads_of_files_are_read_as_changes() -
         "Added: -- keep it",
         "Same: select 1;",
     ]
+
+
+async def test_the_end_of_the_input_denies_as_unasked_and_an_empty_line_as_the_person(tmp_path: Path) -> None:
+    for requests in ([bash_request("c1")], [bash_request("c1", "make a"), bash_request("c2", "make b")]):
+        for typed, unasked in (("\x04", True), ("\n", False)):
+            backend = world(tmp_path, *requests)
+            async with talk(tmp_path, backend) as here:
+                await here.answer("go", "Your choice: ")
+                here.type(typed)
+                await here.until(lambda backend=backend: backend.verdicts)
+
+            assert {verdict.unasked for verdict in backend.verdicts[0].values()} == {unasked}
+
+
+async def test_a_program_that_is_told_to_end_denies_as_unasked(tmp_path: Path) -> None:
+    class Answering(FakeBackend):
+        def cancel_turn(self) -> None:
+            """Let the open question be answered before the turn ends."""
+
+    backend = Answering(tmp_path, script=[[approve(bash_request("c1"))]])
+    async with talk(tmp_path, backend) as here:
+        await here.answer("go", "Your choice: ")
+        here.program._leave(143)
+        await here.until(lambda: backend.verdicts)
+
+    assert backend.verdicts[0]["c1"].unasked

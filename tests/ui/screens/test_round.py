@@ -1,6 +1,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from agent_tui.protocol.permissions import DecidedBy, Decision, PermissionKind, Scope
 from agent_tui.ui.screens.approval.grouping import Grouper
 from agent_tui.ui.screens.approval.round import Round, Row
@@ -166,6 +168,16 @@ def test_h64_giving_up_denies_everything_also_what_was_allowed() -> None:
     assert answered.is_set()
     verdicts = found.answers(["c1", "c2"])
     assert all(one.decision is Decision.DENY for verdict in verdicts.values() for one in verdict.permissions)
+
+
+@pytest.mark.parametrize("unasked", [True, False])
+def test_giving_up_says_whether_anybody_answered(unasked: bool) -> None:
+    found, _ = round_of(bash_request("c1"), bash_request("c2"))
+    found.decide(row_of(found, "c1"), Decision.ALLOW)
+
+    found.give_up(unasked=unasked)
+
+    assert [verdict.unasked for verdict in found.answers(["c1", "c2"]).values()] == [unasked, unasked]
 
 
 def test_a_denied_call_without_permissions_keeps_its_words() -> None:

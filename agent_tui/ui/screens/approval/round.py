@@ -38,7 +38,8 @@ class Row:
 
     `patterns` holds what a lasting answer stores for each permission, by its id: never wider than what the list of
     permissions shows for it.
-    A row that `is_settled` was answered by a rule before anybody was asked: it is shown and never decided.
+    A row that `is_settled` was answered by a rule before anybody was asked: it is shown and never decided. One that
+    is `unasked` is denied because nobody answers any more.
     """
 
     request: PermissionRequest
@@ -54,6 +55,7 @@ class Row:
     looked_at: bool = False
     read: bool = False
     sent: bool = False
+    unasked: bool = False
 
     @property
     def call_id(self) -> str:
@@ -130,6 +132,7 @@ class Row:
             feedback=self.feedback,
             edited_arguments=self.edited,
             accepted_hunks=self.hunks,
+            unasked=self.unasked,
         )
 
 
@@ -339,10 +342,11 @@ class Round:
                 self.decide(row, Decision.DENY)
         self.send_decided()
 
-    def give_up(self) -> None:
-        """Deny everything and answer everybody."""
+    def give_up(self, *, unasked: bool = False) -> None:
+        """Deny everything and answer everybody; `unasked` says that no person did so."""
         for row in self.rows:
             self.clear(row)
+            row.unasked = unasked
             self.decide(row, Decision.DENY)
         self.send_decided()
 
