@@ -23,7 +23,7 @@ def _six_calls(stamp: str) -> Step:
         ("write", {"file_path": notes, "content": _NOTES}),
         (
             "bash",
-            {"command": f"mkdir -p {FOLDER}/out && ls -a {FOLDER}", "description": "Make a folder, list it"},
+            {"command": f"mkdir -p {FOLDER}/out && ls {FOLDER}", "description": "Make a folder, list it"},
         ),
         ("bash", {"command": "git status --short", "description": "Show what changed"}),
         ("read", {"file_path": "/etc/hosts"}),

@@ -107,7 +107,7 @@ def test_tour_with_mixed_decisions_does_what_was_decided(place: Place) -> None:
         assert (grant["decision"], grant["scope"]) == ("allow", "project")
         assert grant["pattern"].startswith("Bash(mkdir")
 
-    command = json.dumps({"command": "mkdir -p .agent-tour/out && ls -a .agent-tour"})
+    command = json.dumps({"command": "mkdir -p .agent-tour/out && ls .agent-tour"})
     again = place.run("tool", "bash", "--json", command)
     assert again.returncode == 0, again.stdout + again.stderr
 

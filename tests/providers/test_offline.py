@@ -1,5 +1,8 @@
 import json
+import subprocess
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +45,7 @@ def said(message: AssistantMessage) -> str:
     return "".join(block.text for block in message.content if isinstance(block, TextBlock))
 
 
-def asked(message: AssistantMessage) -> list[tuple[str, object]]:
+def asked(message: AssistantMessage) -> list[tuple[str, Any]]:
     return [
         (block.name, json.loads(block.arguments_json))
         for block in message.content
@@ -231,6 +234,19 @@ async def test_the_tour_asks_for_six_things_in_one_round() -> None:
     assert "denied: private" in said(final)
     assert said(final).count("not done -") == 1
     assert "did not stop its neighbours" in said(final)
+
+
+async def test_the_line_that_a_tour_quotes_of_a_listing_names_a_file(tmp_path: Path) -> None:
+    first, *_ = await converse("tour", [[(True, "")] * 6, [(True, "")] * 2])
+    calls = [arguments for _, arguments in asked(first)]
+    file = tmp_path / calls[0]["file_path"]
+    file.parent.mkdir()
+    file.touch()
+
+    command = ["bash", "-c", calls[2]["command"]]
+    listed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert listed.stdout.split("\n")[0] == file.name
 
 
 async def test_a_tour_that_was_denied_claims_nothing() -> None:
