@@ -25,6 +25,7 @@ class ServerLog:
         """Give the lines, oldest first, as "12:00:01 stderr  text"."""
         return [f"{when:%H:%M:%S} {kind:6} {text}" for when, kind, text in self._lines]
 
-    def last(self, kind: str, count: int = 3) -> list[str]:
-        """Give the last lines of a kind, oldest first."""
-        return [text for _, found, text in self._lines if found == kind][-count:]
+    def last(self, kind: str, count: int = 3, *, since: datetime = datetime.min) -> list[str]:
+        """Give the last lines of a kind, oldest first, each text once."""
+        texts = dict.fromkeys(text for when, found, text in self._lines if found == kind and when >= since)
+        return [*texts][-count:]

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
@@ -138,11 +139,12 @@ class Server:
 
     async def _live_once(self) -> ServerFault:
         """Start, serve until the end, and say why it ended."""
+        began = datetime.now()
         await self._become("starting", "")
         try:
             await self._live_over(self.spec)
         except ServerFault as error:
-            return self._with_last_words(error)
+            return self._with_last_words(error, since=began)
         except Exception as error:  # foreign code (SDK, HTTP library, server): it costs this server only
             _LOG.warning("MCP server %s", self.spec.name, exc_info=True)
             return ServerFault(f"{type(error).__name__}: {error}")
@@ -186,8 +188,8 @@ class Server:
 
         return await standing_sign_in(spec, self._desk.roots[0])
 
-    def _with_last_words(self, fault: ServerFault) -> ServerFault:
-        said = self.log.last("stderr")
+    def _with_last_words(self, fault: ServerFault, *, since: datetime) -> ServerFault:
+        said = self.log.last("stderr", since=since)
         words = f"{fault} ({' | '.join(said)})" if said else str(fault)
         return ServerFault(words, lasting=fault.lasting, status=fault.status, login=fault.login)
 

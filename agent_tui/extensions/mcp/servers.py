@@ -213,6 +213,7 @@ class Servers:
         the model does: then a server that is still tried is missing too.
         """
         notices: list[News] = []
+        costs = -1
         for name in self._gone:
             door.remove(name)
         self._gone.clear()
@@ -222,6 +223,7 @@ class Servers:
                 from agent_tui.extensions.mcp.source import McpSource
 
                 door.remove(_door_name(running.server))
+                costs = len(notices)
                 running.source, running.joined = McpSource(running.server), False
                 notices.append(
                     News(f"The MCP server {running.server.spec.name!r} is off; its tools are gone.")
@@ -233,7 +235,11 @@ class Servers:
             if first:
                 running.joined = True
                 door.add(_door_name(running.server), running.source, namespace="mcp")
-            notices += _news(running, came, went, first=first, cached=cached)
+            if came or went:
+                costs = len(notices)
+            notices += _news(running, came, went, first=first)
+        if cached and costs >= 0:  # once, however many servers joined
+            notices[costs] = News(f"{notices[costs].text} The cached prefix is lost once.")
         return notices
 
     def troubles(self) -> list[News]:
@@ -427,17 +433,16 @@ async def _end(ending: list[_Running]) -> None:
         await asyncio.wait(tasks)
 
 
-def _news(running: _Running, came: list[str], went: list[str], *, first: bool, cached: bool) -> list[News]:
+def _news(running: _Running, came: list[str], went: list[str], *, first: bool) -> list[News]:
     """Say what changed in the tools of a server."""
     name, offer = running.server.spec.name, running.server.offer
-    lost = " The cached prefix is lost once." if cached else ""
     news: list[News] = []
     if first and came:
-        news.append(News(f"The MCP server {name!r} joined with {count(len(came), 'tool')}.{lost}"))
+        news.append(News(f"The MCP server {name!r} joined with {count(len(came), 'tool')}."))
     elif came or went:
         parts = [f"{len(came)} new ({', '.join(came[:5])})"] if came else []
         parts += [f"{len(went)} gone ({', '.join(went[:5])})"] if went else []
-        text = f"The tools of the MCP server {name!r} changed: {'; '.join(parts)}.{lost}"
+        text = f"The tools of the MCP server {name!r} changed: {'; '.join(parts)}."
         news.append(News(text))
     if offer.changed and offer.changed != running.told_changes:
         names = ", ".join(one_line(tool.original, limit_chars=60) for tool in offer.changed[:5])

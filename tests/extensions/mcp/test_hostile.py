@@ -132,6 +132,25 @@ async def test_a_server_that_comes_late_joins_at_the_next_turn_behind_the_others
         assert here.publish() == []
 
 
+async def test_the_cost_of_servers_that_join_together_is_said_once(workspace: Path) -> None:
+    async with world(workspace, [spec(), spec(name="other")], settle=False) as here:
+        await here.servers.settled()
+
+        assert here.publish(cached=True) == [
+            "The MCP server 'tiny' joined with 12 tools.",
+            "The MCP server 'other' joined with 12 tools. The cached prefix is lost once.",
+        ]
+
+
+async def test_a_server_that_fails_again_and_again_says_its_last_words_once(workspace: Path) -> None:
+    words = ("-c", "echo boom >&2; echo boom >&2; exit 3")
+    async with world(workspace, [spec(command="/bin/sh", args=words)]) as here:
+        await here.until(lambda: here.status().state == "failed")
+
+        assert here.publish() == ["The MCP server 'tiny' is not available: exited with code 3 (boom)"]
+        assert sum("boom" in line for line in here.servers.log("tiny")) > 2
+
+
 async def test_a_server_that_is_there_before_the_first_turn_costs_no_cache(workspace: Path) -> None:
     async with world(workspace, [spec()], settle=False) as here:
         await here.until(lambda: here.status().state == "ready")
