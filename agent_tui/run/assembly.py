@@ -52,7 +52,7 @@ _CONNECT = (
 )
 
 
-_TRY = "Things to try with it: 'tour' (changes a few files and asks first), 'explain this project', 'help'."
+_TRY = "Try the offline model with 'tour' (changes a few files and asks first), 'explain this project' or 'help'."
 
 
 async def assemble(
@@ -156,7 +156,8 @@ async def _assembled(
     session = await builder.open(record)
     offline = choice.provider == "offline"
     keyless = offline and not spec.provider
-    hints = [*([_CONNECT] if keyless else []), *([_TRY] if offline and with_screen else [])]
+    tries = offline and with_screen and not session.agent.history
+    hints = [*([_CONNECT] if keyless else []), *([_TRY] if tries else [])]
     news = await mcp.join(ground.tools, wait=not with_person, told=ground.loaded.broken_files)
     extensions = SessionExtensions(ground.extensions)
     news += await extensions.start(record.id, None if with_screen else ground.tools)

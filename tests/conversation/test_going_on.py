@@ -6,6 +6,8 @@ from agent_tui.protocol.events import ApprovalDecided, ApprovalRequested, RoundS
 from agent_tui.protocol.messages import TokenUsage
 from agent_tui.protocol.permissions import PermissionRequest, Verdict
 from agent_tui.providers.scripted import calls, text, use
+from agent_tui.run.assembly import assemble
+from agent_tui.run.options import RunOptions
 from agent_tui.ui.decisions import decision_line
 from tests.support.core_world import configure, open_core
 
@@ -39,6 +41,19 @@ async def test_only_what_was_counted_makes_a_price_unknown(
         status = again.core.status()
 
         assert (status.input_tokens, status.cost_usd) == (used.input_tokens, cost_usd)
+
+
+@pytest.mark.parametrize(("goes_on", "tries"), [(False, 1), (True, 0)])
+async def test_a_session_that_goes_on_hears_of_the_missing_model_only(
+    tmp_path: Path, goes_on: bool, tries: int
+) -> None:
+    await one_turn(tmp_path, USED)
+
+    core = await assemble(RunOptions(continue_last=goes_on), tmp_path, with_screen=True)
+    told = [text for text in core.notices() if "offline" in text]
+    await core.aclose()
+
+    assert [text.split()[0] for text in told] == ["No", *["Try"] * tries]
 
 
 async def test_a_round_is_shown_again_as_it_was_shown_live(workspace: Path) -> None:
