@@ -17,7 +17,7 @@ MAX_SIZE_BYTES = 1_048_576
 BOM = "\ufeff"
 _TABLE = TypeAdapter(dict[str, object], config={"defer_build": True})
 RULES = {"permissions.allow", "permissions.ask", "permissions.deny"}
-ELSEWHERE = {*RULES, "mcp.servers"}
+ELSEWHERE = {*RULES, "mcp", "mcp.servers"}
 """Keys that have readers of their own: the rules, and the MCP servers."""
 TABLES_ELSEWHERE = {"hooks"}
 """Whole tables that have readers of their own."""
@@ -176,10 +176,16 @@ class _Loading:
             return
         for key, value in _flatten(tables):
             section, dot, _ = key.partition(".")
-            others = key in ELSEWHERE or section in TABLES_ELSEWHERE or (section == PROFILES and dot)
+            others = key in ELSEWHERE or section in TABLES_ELSEWHERE
+            line = line_of(file.text, f"{within}.{key}".lstrip("."))
+            is_profile = section == PROFILES and dot
+            if is_profile or key in (PROFILES, *Settings.model_fields):
+                if not isinstance(value, dict):
+                    reason = f"a table is expected, [{key}], got {value!r}; nothing of it counts"
+                    self.problems.append(Problem(layer.file, key, reason, line))
+                continue
             if key in RULES or (others and not within):
                 continue
-            line = line_of(file.text, f"{within}.{key}".lstrip("."))
             source = f"{layer.file} [{within}]" if within else str(layer.file)
             self.set_value(key, value, source=source, file=layer.file, line=line)
 
@@ -196,8 +202,8 @@ class _Loading:
             checked = model.model_validate({name: value})
         except ValidationError as error:
             words = choices_of(model.model_fields[name].annotation) if isinstance(value, str) else ()
-            fault = misfit(error.errors(include_url=False)[0])
-            reason = refused_word(value, words) if words else f"{fault}, got {value!r}"
+            first = error.errors(include_url=False)[0]
+            reason = refused_word(value, words) if words else f"{misfit(first)}, got {first['input']!r}"
             weaker = self.origins.get(key)
             counts = f"what {weaker} says counts" if weaker else "the default counts"
             self.problems.append(Problem(file, key, f"{reason}; {counts}", line))

@@ -188,7 +188,8 @@ def list_rules(setup: Setup, options: argparse.Namespace, _cwd: Path) -> int:
             )
         )
     for problem in (*setup.book.problems, *GrantStore(setup.state_dir).problems):
-        print(_visible(f"problem: {problem.file}:{problem.line}: {problem.text}; nothing is allowed unasked"))
+        where = f"{problem.file}:{problem.line}" if problem.line else problem.file
+        print(_visible(f"problem: {where}: {problem.text}; nothing is allowed unasked"))
     if not shown:
         print("There are no rules.")
     return 0

@@ -10,9 +10,9 @@ from agent_tui.permissions.grammar import Layer, Origin, Rule, RuleError, parse_
 from agent_tui.permissions.rules import RuleBook, RuleProblem
 from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.permissions import Decision
-from agent_tui.protocol.toml_text import parse_toml
+from agent_tui.protocol.small_file import read_small
+from agent_tui.protocol.toml_text import TomlFault, parse_toml
 
-MAX_BYTES = 1_000_000
 _EFFECTS = (Decision.DENY, Decision.ASK, Decision.ALLOW)
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
 
@@ -64,16 +64,19 @@ def load_book(
 def read_rules(file: RuleFile, *, profile: str = "") -> Iterator[Rule | RuleProblem]:
     """Give the rules and problems of one file, those of a profile of it last; nothing when there is no such file."""
     try:
-        text = _read_text(file.path)
+        text = read_small(file.path)
     except FileNotFoundError:
         return
-    except (OSError, ValueError) as error:
-        yield RuleProblem(f"it cannot be read: {error}", str(file.path))
+    except ValueError as error:
+        yield RuleProblem(str(error), str(file.path))
         return
     try:
         table = _parse(text, is_json=file.path.suffix == ".json")
+    except TomlFault as error:
+        yield RuleProblem(f"not valid TOML: {error.reason}", str(file.path), error.line)
+        return
     except ValueError as error:
-        yield RuleProblem(f"it cannot be read: {error}", str(file.path), _line_in(str(error)))
+        yield RuleProblem(f"not valid JSON: {error}", str(file.path), _line_in(str(error)))
         return
     lines = _Lines(text)
     yield from _from_table(table, lines, file)
@@ -87,21 +90,10 @@ def _inner(table: Mapping[str, object], name: str) -> Mapping[str, object]:
     return cast("Mapping[str, object]", found) if isinstance(found, dict) else {}
 
 
-def _read_text(path: Path) -> str:
-    """Read UTF-8 with or without a byte order mark. Raises OSError or ValueError."""
-    if path.stat().st_size > MAX_BYTES:
-        raise ValueError(f"more than {MAX_BYTES:,} bytes")
-    data = path.read_bytes()
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"not UTF-8 (byte {error.start})") from error
-
-
 def _parse(text: str, *, is_json: bool) -> Mapping[str, object]:
     """Parse TOML or JSON. Raises ValueError that names line and column."""
     if not is_json:
-        return parse_toml(text.replace("\r\n", "\n"))
+        return parse_toml(text)
     value: object = parse_json(text) if text.strip() else {}
     if not isinstance(value, dict):
         raise ValueError("not an object")

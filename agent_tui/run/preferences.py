@@ -8,6 +8,7 @@ from pathlib import Path
 from agent_tui.config.paths import Paths
 from agent_tui.protocol.json_text import parse_json
 from agent_tui.protocol.private_file import write_private
+from agent_tui.protocol.small_file import read_small
 from agent_tui.protocol.toml_text import parse_toml
 
 
@@ -71,7 +72,7 @@ class Preferences:
         if not self._counts:
             return None
         try:
-            data: object = parse_toml(self._config.read_text(encoding="utf-8-sig"))
+            data: object = parse_toml(read_small(self._config))
         except (OSError, ValueError):
             return None
         profile = _inner(_inner(data, "profiles"), self._profile)
@@ -86,7 +87,7 @@ class Preferences:
 
     def _read(self) -> dict[str, str]:
         try:
-            data: object = parse_json(self._path.read_text(encoding="utf-8"))
+            data: object = parse_json(read_small(self._path))
         except (OSError, ValueError):
             return {}
         if not isinstance(data, dict):

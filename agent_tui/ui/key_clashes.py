@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui.protocol.errors import ConfigError
+from agent_tui.protocol.small_file import read_small
 from agent_tui.ui.bindings import ACTIONS
 from agent_tui.ui.keymap import Keymap, line_of_key, read_overrides, spell
 from agent_tui.ui.presets import Preset
@@ -47,7 +48,7 @@ def key_clashes(file: Path, *, preset: Preset) -> list[ConfigError]:
         for alone, chord in _pairs(keymap, contexts):
             if {(alone.context, alone.key), (chord.context, chord.key)} & mine:
                 hidden.setdefault(alone, {})[chord] = None
-    text = file.read_text(encoding="utf-8-sig")
+    text = read_small(file)
     found: list[ConfigError] = []
     for alone, chords in hidden.items():
         by_key = (alone.context, alone.key) in mine

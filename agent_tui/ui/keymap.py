@@ -10,7 +10,7 @@ from typing import cast
 
 from agent_tui.protocol.errors import ConfigError, ConfigErrors
 from agent_tui.protocol.near_names import did_you_mean
-from agent_tui.protocol.plain_reasons import unreadable
+from agent_tui.protocol.small_file import read_small
 from agent_tui.protocol.toml_text import TomlFault, parse_toml
 from agent_tui.ui.bindings import ACTIONS, DEFAULTS, RESERVED
 from agent_tui.ui.presets import PRESETS, Preset
@@ -172,11 +172,11 @@ def read_overrides(file: Path) -> Overrides:
     each entry that is wrong.
     """
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_small(file)
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(unreadable(error), file=file, key="keymap") from error
+    except ValueError as error:
+        raise ConfigError(str(error), file=file, key="keymap") from error
     try:
         tables = parse_toml(text)
     except TomlFault as error:

@@ -1,5 +1,6 @@
 """Which theme files there are. Reads none of them, and needs no Textual."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ def theme_names(folders: Sequence[Path]) -> list[str]:
 def theme_file(name: str, folders: Sequence[Path]) -> Path | None:
     """Find the file of a theme; one of a later folder counts before another of its name."""
     files = [folder / f"{name}.toml" for folder in reversed(folders)] if _NAME.fullmatch(name) else []
-    return next((file for file in files if file.is_file()), None)
+    return next((file for file in files if os.path.lexists(file)), None)
 
 
 def oddly_named(folders: Sequence[Path]) -> list[str]:

@@ -13,6 +13,7 @@ from textual.theme import Theme
 from agent_tui.protocol.errors import AgentTuiError, ConfigError, ConfigErrors
 from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.protocol.plain_reasons import unreadable
+from agent_tui.protocol.small_file import read_small
 from agent_tui.protocol.toml_text import TomlFault, line_of, parse_toml
 from agent_tui.ui.palette import AA, Palette, contrast
 from agent_tui.ui.theme_files import oddly_named, theme_file, theme_names
@@ -88,14 +89,16 @@ def read_theme(file: Path) -> NamedTheme:
     file, the line, the key and what is possible, for each entry that is wrong.
     """
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_small(file)
         table = parse_toml(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(unreadable(error), file=file, key="theme") from error
     except TomlFault as error:
         raise ConfigError(
             f"not valid TOML: {error.reason}", file=file, key="theme", line=error.line
         ) from error
+    except OSError as error:
+        raise ConfigError(unreadable(error), file=file, key="theme") from error
+    except ValueError as error:
+        raise ConfigError(str(error), file=file, key="theme") from error
     return _Reading(file, text).theme(table)
 
 

@@ -254,7 +254,7 @@ def test_directory_that_was_removed_is_said(
         (["--settings", "/dev/zero"], "--settings: '/dev/zero' holds more than 1,000,000 bytes"),
         (["--system-prompt-file", "/dev/zero"], "'/dev/zero' holds more than 1,000,000 bytes"),
         (["--fallback-model", "offline,foo"], "Who has the model 'foo'?"),
-        (["--mcp-config", '{"mcpServers": 5}'], "--mcp-config: a table was expected"),
+        (["--mcp-config", '{"mcpServers": 5}'], "--mcp-config: mcpServers: a table is expected"),
         (["--image", "notes.md"], "notes.md is no image that a model can see"),
     ],
 )

@@ -95,6 +95,8 @@ def find_hooks(files: Sequence[HookFile]) -> FoundHooks:
 
 
 def _text(path: Path) -> str:
+    if not path.is_file():  # opening a pipe would wait for a writer
+        return ""
     try:
         with path.open("rb") as file:
             return file.read(MAX_FILE_BYTES).decode("utf-8-sig", "replace")

@@ -139,7 +139,7 @@ def read_source(source: str | Path, *, origin: Origin, environ: Mapping[str, str
             return []
         is_toml = Path(source).suffix == ".toml"
         table = _toml(text) if is_toml else _json(text)
-    servers = _servers(table)
+    servers = _servers(table, text, is_toml=is_toml)
     if not servers:
         if origin == "flag" and table and not table.keys() & {"mcpServers", "servers"}:
             raise ValueError("has no table of servers")  # a misspelt one would be taken for none
@@ -193,9 +193,12 @@ def _json(text: str) -> dict[str, object]:
 
 def _toml(text: str) -> dict[str, object]:
     try:
-        return _table(parse_toml(text).get("mcp", {}))
+        table = parse_toml(text).get("mcp", {})
     except TomlFault as error:
         raise SourceFault(f"is not valid TOML: {error.reason}", error.line) from error
+    if not isinstance(table, dict):
+        raise SourceFault("mcp: a table is expected", line_of(text, "mcp"))
+    return cast("dict[str, object]", table)
 
 
 def _table(value: object) -> dict[str, object]:
@@ -204,8 +207,11 @@ def _table(value: object) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
-def _servers(table: dict[str, object]) -> dict[str, object]:
-    for key in ("mcpServers", "servers"):
-        if key in table:
-            return _table(table[key])
-    return {}
+def _servers(table: dict[str, object], text: str, *, is_toml: bool) -> dict[str, object]:
+    key = next((key for key in ("mcpServers", "servers") if key in table), "")
+    servers = table.get(key, {})
+    if not isinstance(servers, dict):
+        whole = f"mcp.{key}" if is_toml else key
+        line = line_of(text, whole) if is_toml else line_of_key(text, key)
+        raise SourceFault(f"{whole}: a table is expected", line)
+    return cast("dict[str, object]", servers)

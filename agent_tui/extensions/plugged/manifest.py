@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_tui.extensions.plugged.faults import ExtensionFault
 from agent_tui.protocol.plain_reasons import first_misfit, unreadable
+from agent_tui.protocol.small_file import read_small
 from agent_tui.protocol.toml_text import TomlFault, parse_toml
 from agent_tui.toolkit.environment import child_environment
 from agent_tui.toolkit.programs import find_program
@@ -40,15 +41,18 @@ class Launch:
 def read_manifest(path: Path) -> Manifest:
     """Read a manifest. Raises ExtensionFault."""
     try:
-        if path.stat().st_size > MAX_MANIFEST_BYTES:
+        text = read_small(path)
+        if len(text) > MAX_MANIFEST_BYTES:
             raise ExtensionFault(f"has more than {MAX_MANIFEST_BYTES:,} bytes")
-        return Manifest.model_validate(parse_toml(path.read_text(encoding="utf-8")))
+        return Manifest.model_validate(parse_toml(text))
     except ValidationError as error:
         raise ExtensionFault(first_misfit(error)) from error
     except TomlFault as error:
         raise ExtensionFault(f"not valid TOML: {error}") from error
-    except (UnicodeError, OSError) as error:
+    except OSError as error:
         raise ExtensionFault(unreadable(error)) from error
+    except ValueError as error:
+        raise ExtensionFault(str(error)) from error
 
 
 def launch_of(manifest: Manifest, folder: Path, workspace: Path) -> Launch:
