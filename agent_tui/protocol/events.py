@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from agent_tui.protocol.data import Data
 from agent_tui.protocol.display import DisplayResult
@@ -232,5 +232,3 @@ Event = Annotated[
 
 EventSink = Callable[[Event], Awaitable[None]]
 """Where the core tells its events; it is awaited, so a slow reader slows the core, nothing is dropped."""
-
-EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event, config={"defer_build": True})

@@ -32,7 +32,6 @@ _SILENT = frozenset("\u00ad\u180b\u180c\u180d\u180f\u200b\u200c\u200d\u2060\ufef
     map(chr, range(0xFE00, 0xFE10))
 )
 _URL = re.compile(r"(?:https?|mailto):[\x21-\x7e]{1,2000}", re.IGNORECASE)
-_MARK = re.compile("⟦(?:(n)⟧\n|([0-9a-f]+)⟧)")
 _ODD = frozenset("\u115f\u1160\u3164\uffa0\u2800⟦")
 
 
@@ -73,7 +72,7 @@ def safe_url(url: str) -> str:
 
 
 def vis(text: str) -> str:
-    """Make every character of `text` visible, so that `unvis` gives back exactly `text`.
+    """Make every character of `text` visible, each text in a way of its own, so that nothing is lost.
 
     Whatever is not printable ASCII or an ordinary letter, digit or sign becomes `⟦hex⟧`: controls, format and
     odd space characters, variation selectors, combining marks, fillers, and `⟦` itself. A newline becomes
@@ -92,11 +91,6 @@ def _plain(char: str) -> bool:
 
 def _marked(char: str) -> str:
     return "⟦n⟧\n" if char == "\n" else f"⟦{ord(char):x}⟧"
-
-
-def unvis(shown: str) -> str:
-    """Give back the text that `vis` was given."""
-    return _MARK.sub(lambda mark: "\n" if mark[1] else chr(int(mark[2], 16)), shown)
 
 
 def foreign_characters(text: str) -> list[str]:

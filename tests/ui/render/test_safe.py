@@ -15,9 +15,9 @@ from agent_tui.ui.render.safe import (
     install,
     safe_url,
     scrub,
-    unvis,
     vis,
 )
+from tests.support.unvis import unvis
 
 ATTACKS = [
     "\x1b]52;c;ZXZpbA==\x07",

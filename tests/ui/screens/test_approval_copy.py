@@ -4,12 +4,12 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.permissions import PermissionRequest
-from agent_tui.ui.render.safe import unvis
 from agent_tui.ui.screens.approval import preview
 from agent_tui.ui.screens.approval.round import Row
 from tests.support.approval_requests import bash_request, edit_request, tool_request
 from tests.support.fake_backend import FakeBackend, approve
 from tests.support.screens import stage
+from tests.support.unvis import unvis
 
 LONG = "\n".join(f"echo line {number} of a long command" for number in range(300))
 

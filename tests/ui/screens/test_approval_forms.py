@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from agent_tui.protocol.permissions import Decision, PermissionRequest, Scope
-from agent_tui.ui.render.safe import unvis
 from agent_tui.ui.screens.approval import preview
 from agent_tui.ui.widgets.editor import Field
 from tests.support.approval_requests import bash_request, edit_request, mixed_round, tool_request
 from tests.support.approval_stage import asking, decided, states
 from tests.support.screens import stage
+from tests.support.unvis import unvis
 
 PROJECT = Path("/proj")
 

@@ -132,11 +132,6 @@ class Pane(ScrollView):
         """How many rows there are at the present width."""
         return self._total
 
-    @property
-    def wraps(self) -> bool:
-        """Whether long lines are wrapped."""
-        return self._wrap
-
     def show(
         self,
         sources: Sequence[Source],
