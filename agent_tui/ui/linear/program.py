@@ -66,7 +66,7 @@ class LinearProgram:
         self.lines = Lines(
             self._fd, out or sys.stdout, on_line=self._line, on_end=self._leave, grace_s=grace_s
         )
-        self.speaker = Speaker(self.lines, verbose=verbose)
+        self.speaker = Speaker(self.lines, self.give_back, verbose=verbose)
         self.registry = Registry([*builtin_commands(), _output_command(self), *commands])
         self.driver = TurnDriver(self)
         self.host = LinearHost(
@@ -341,8 +341,9 @@ class LinearProgram:
         self.host.notice(level, text)
 
     def give_back(self, prompt: str) -> None:
-        """Say the words again: a line that was read cannot be put back."""
-        self.lines.say(f"You had written: {prompt}")
+        """Say the words again, unless a series wrote them: a line that was read cannot be put back."""
+        if not self.driver.is_of_series(prompt):
+            self.lines.say(f"You had written: {prompt}")
 
     def turn_began(self) -> None:
         """The speaker says so itself."""

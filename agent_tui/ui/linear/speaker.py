@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agent_tui.protocol.display import DisplayResult
 from agent_tui.protocol.events import (
@@ -38,11 +38,12 @@ class Speaker:
     """An event sink. Replies are written line by line as they are complete, so that none is read twice.
 
     Tool calls are numbered through the session; `calls` maps a number to the id of its call. `verbose` says thoughts
-    and whole results too.
+    and whole results too; `give_back` takes what was typed and not sent.
     """
 
-    def __init__(self, lines: Lines, *, verbose: bool = False) -> None:
+    def __init__(self, lines: Lines, give_back: Callable[[str], None], *, verbose: bool = False) -> None:
         self._lines = lines
+        self._returned = give_back
         self._verbose = verbose
         self._typed = ""
         self._part = ""
@@ -130,7 +131,7 @@ class Speaker:
 
     def _give_back(self, typed: str) -> None:
         if typed:
-            self._lines.say(f"You had written: {typed}")
+            self._returned(typed)
 
     # Text
 

@@ -3,10 +3,13 @@ import io
 import os
 from pathlib import Path
 
+import pytest
+
 from agent_tui.protocol.display import DisplayResult
 from agent_tui.protocol.errors import AgentTuiError
-from agent_tui.protocol.events import ToolFinished
+from agent_tui.protocol.events import ToolFinished, TurnFailed
 from agent_tui.protocol.replay import ReplayBlock
+from agent_tui.protocol.tools import TurnResult
 from agent_tui.ui.backend import RuleView, SessionView
 from agent_tui.ui.house import TrustLine, TrustView
 from agent_tui.ui.linear.program import LinearProgram
@@ -87,6 +90,23 @@ async def test_what_is_written_during_a_turn_is_queued_for_it(tmp_path: Path) ->
         assert here.backend.queue == [("and this", False)]
         gate.set()
         await here.until("Done in")
+
+
+@pytest.mark.parametrize(("line", "named"), [("my secret", True), ("/loop 3 never", False)])
+async def test_what_was_written_and_not_sent_is_said_again_but_not_what_a_series_wrote(
+    tmp_path: Path, line: str, named: bool
+) -> None:
+    class Refusing(FakeBackend):
+        async def run_turn(self, text: str) -> TurnResult:
+            await self.emit(TurnFailed(turn_id="t", error="No.", prompt_returned=True, returned=text))
+            return TurnResult(stop_reason="failed", error="No.", prompt_returned=True)
+
+    async with talk(tmp_path, Refusing(tmp_path)) as here:
+        here.type(f"{line}\n")
+        await here.until("Error: No.")
+        await here.until(lambda: here.said.endswith("You: "))
+
+        assert ("You had written" in here.said) is named
 
 
 async def test_ctrl_c_stops_the_turn(tmp_path: Path) -> None:
