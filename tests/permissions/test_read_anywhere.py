@@ -139,9 +139,13 @@ def test_a_file_outside_or_a_secret_that_code_names_is_touched(ground: Any, comm
         ("sed -n '/a/W /ws/other/x' a.txt", "/ws/other/x"),
         ("sed 's/a/b/gpw /ws/other/x' a.txt", "/ws/other/x"),
         ("sed 's/a/b/w .env' a.txt", "/ws/proj/.env"),
+        ("sed -i '/etc/x' /etc/x", "/etc/x"),
+        ("sed -i -e/etc/x /etc/x", "/etc/x"),
+        ("sed -i p -- -e /etc/x", "/etc/x"),
+        ("sed -i -l 5 p /etc/x", "/etc/x"),
     ],
 )
-def test_a_file_that_a_script_of_sed_writes_is_a_write(ground: Any, command: str, path: str) -> None:
+def test_a_file_that_sed_writes_is_a_write(ground: Any, command: str, path: str) -> None:
     touches = ground.analyse(command).touches
 
     assert any(t.kind is PermissionKind.WRITE and ground.here(path) in t.paths for t in touches)
@@ -169,6 +173,9 @@ def test_a_denied_file_is_denied_where_a_word_holds_it_between_marks(keys: Any, 
     "command",
     [
         "sed -i 's|/usr/bin/python|/usr/local/bin/python|' a.txt",
+        "sed -i '/import os/d' src/a.py",
+        "sed -i '/usr/d' a.txt",
+        "sed -i -e /usr/d -e '\\,/usr,d' a.txt",
         "sed -i '5a\\  return \"/usr/share/x\"' a.txt",
         "python3 -c \"print('/'.join(['p', 'q']), '/api/v1')\"",
         "perl -ne 'print if m{/usr/}' a.txt",

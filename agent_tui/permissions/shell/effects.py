@@ -12,6 +12,7 @@ from agent_tui.permissions.shell.embedded import files_in_code, runs_code
 from agent_tui.permissions.shell.model import Touch
 from agent_tui.permissions.shell.network import Network
 from agent_tui.permissions.shell.pathwords import in_cluster, in_lists, in_urls, is_label, leads_somewhere
+from agent_tui.permissions.shell.sed import sed_scripts
 from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.words import NotStatic, Word
 from agent_tui.permissions.shell.world import Place, World
@@ -81,7 +82,9 @@ class Effects:
             ]
             yield from Effects(self.world, self._moved(words)).named(program, kept[1:])
         else:
-            yield from self.named(program, words[1:])
+            scripts = sed_scripts(words[1:]) if program in ("sed", "gsed") else ()
+            operands = [word for word in words[1:] if not any(word is script for script in scripts)]
+            yield from self.named(program, operands)
         yield from self._known(program, [word.text for word in words[1:]])
 
     def _handed_over(self, program: str, mounts: Sequence[tuple[str, bool]]) -> Iterator[Touch]:

@@ -32,8 +32,8 @@ def files_in_code(program: str, words: Sequence[Word], fed: Sequence[Word]) -> I
     give much that is no path; what is put together at run time is not found.
     """
     if program in ("sed", "gsed"):
-        for script in (*sed_scripts(words), *(word.text for word in fed)):
-            yield from sed_files(script)
+        for script in (*sed_scripts(words), *fed):
+            yield from sed_files(script.text)
     else:
         yield from ((name, False) for name in _names(program, words, fed))
 

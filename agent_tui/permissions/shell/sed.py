@@ -49,22 +49,25 @@ def sed_only_prints(script: str) -> bool:
     return True
 
 
-def sed_scripts(words: Sequence[Word]) -> list[str]:
+def sed_scripts(words: Sequence[Word]) -> list[Word]:
     """Give the scripts among the words after `sed`: those of -e, else the first operand."""
-    scripts: list[str] = []
-    operands: list[str] = []
+    scripts: list[Word] = []
+    operands: list[Word] = []
     has_options = False
-    rest = iter(word.text for word in words)
-    for text in rest:
-        if match := _SCRIPT_OPTION.fullmatch(text):
+    rest = iter(words)
+    for word in rest:
+        if word.text == "--":
+            operands.extend(rest)
+        elif match := _SCRIPT_OPTION.fullmatch(word.text):
             has_options = True
-            scripts.append(match[1] or next(rest, ""))
-        elif match := _FILE_OPTION.fullmatch(text):
+            following = None if match[1] else next(rest, None)
+            scripts.append(following or Word(match[1], match[1]))
+        elif match := _FILE_OPTION.fullmatch(word.text):
             has_options = True
             if not match[1]:
-                next(rest, "")
-        elif text and not text.startswith("-"):
-            operands.append(text)
+                next(rest, None)
+        elif word.text and not word.text.startswith("-"):
+            operands.append(word)
     return scripts if has_options else operands[:1]
 
 
@@ -133,6 +136,9 @@ class _Script:
             self._until("/", is_pattern=True)
             while self._peek() in ("I", "M"):
                 self._at += 1
+        elif self._tolerant and self._peek() == "\\":
+            self._at += 1
+            self._until(self._next(), is_pattern=True)
         elif match := number.match(self._text, self._at):
             self._at = match.end()
         else:

@@ -384,7 +384,7 @@ class TreeReader:
         if len(inner) != 1 or inner[0].type != "command":
             return ""
         words = [self._word(child) for child in inner[0].named_children]
-        if words[0].text not in ("echo", "printf") or not all(word.static for word in words):
+        if not words or words[0].text not in ("echo", "printf") or not all(word.static for word in words):
             return ""
         return " ".join(word.text for word in words[1:] if not word.text.startswith(("-", "%")))
 
