@@ -169,6 +169,11 @@ def test_a_denied_file_is_denied_where_a_word_holds_it_between_marks(keys: Any, 
     assert keys.run(command) == "deny"
 
 
+def test_a_pattern_that_is_searched_for_names_no_file(keys: Any) -> None:
+    assert keys.run("grep -E 'a|key.pub' src") == "allow"
+    assert keys.run("for f in a b; do grep -E 'a|key.pub' $f; done") == "allow"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from agent_tui.permissions.shell.readers import readers
 from agent_tui.permissions.shell.script import Simple
 from agent_tui.permissions.shell.sed import sed_files, sed_scripts
 from agent_tui.permissions.shell.tables import words_of
@@ -50,7 +51,8 @@ def _names(program: str, words: Sequence[Word], fed: Sequence[Word]) -> Iterator
         for text in (*texts, *inputs):
             yield from words_in(text)
     else:
-        yield from (name for text in _values(words) for name in words_in(text))
+        if program not in readers():  # `grep -E` takes a pattern
+            yield from (name for text in _values(words) for name in words_in(text))
         if _is_listed(program, "is fed names") or any(_PATHS_FED.fullmatch(word.text) for word in words):
             yield from (name for text in inputs for name in words_in(text))
 

@@ -266,6 +266,7 @@ class Judge:
                 if layer
             )
         )
+        named = (*_arguments(simple), *_plain(verdict.code))
         return Part(
             argv=argv,
             source=source,
@@ -279,11 +280,11 @@ class Judge:
             pattern=_pattern(words, verdict),
             spellings=tuple(_readings(words)),
             allow_as=allow_as,
-            mentions=tuple(self.mentions((*_arguments(simple), *_plain(verdict.code)), cwd)),
+            mentions=tuple(self.mentions(named, cwd, joined=not (verdict.safe or verdict.exact_only))),
         )
 
-    def mentions(self, words: Iterable[Word], cwd: str) -> Iterator[tuple[str, ...]]:
-        """Give every path that words name, for deny and ask rules."""
+    def mentions(self, words: Iterable[Word], cwd: str, *, joined: bool = False) -> Iterator[tuple[str, ...]]:
+        """Give every path that words name, for deny and ask rules; `joined` also looks between marks in a word."""
         for word in words:
             texts = [word.text, word.text.partition("=")[2]]
             if word.text.startswith("-") and len(word.text) > 2:
@@ -291,7 +292,10 @@ class Judge:
             with contextlib.suppress(NotStatic):
                 texts.extend(found.text for found in self._world.expand(word, cwd))
             for text in dict.fromkeys(
-                part for named in texts for each in in_braces(named) for part in _paths_in(each)
+                part
+                for named in texts
+                for each in in_braces(named)
+                for part in _paths_in(each, joined=joined)
             ):
                 if text and len(text) < 4096 and "\0" not in text:
                     yield self._world.place(
@@ -314,14 +318,18 @@ def _plain(texts: Iterable[str]) -> Iterator[Word]:
     return (Word(text, text) for text in dict.fromkeys(texts))
 
 
-def _paths_in(text: str) -> Iterator[str]:
-    """Give what may be a path in a word: itself, the sides of `HEAD:file`, what joins `a=@file;type=b` and what follows."""
+def _paths_in(text: str, *, joined: bool) -> Iterator[str]:
+    """Give what may be a path in a word: itself, that of `@file`, the sides of `HEAD:file` and of `a=@file;type=b`."""
     yield text
     yield from in_urls(text)
     yield from in_lists(text)
     if glued := in_cluster(text):
         yield glued[1]
-    if "://" not in text and _JOINTS.search(text):
+    if text.startswith("@"):
+        yield text[1:]
+    if ":" in text and "://" not in text:
+        yield from text.split(":")
+    if joined and "://" not in text and _JOINTS.search(text):
         yield from _JOINTS.split(text)
         yield from (text[match.end() :] for match in _JOINTS.finditer(text))
 
