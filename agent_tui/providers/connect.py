@@ -174,7 +174,10 @@ def _make(spec: ProviderSpec, choice: Choice, table: ModelTable, env: Mapping[st
 
 async def list_models(spec: ProviderSpec, *, environ: Mapping[str, str] | None = None) -> Sequence[str]:
     """Ask the chosen server which models it has; none needs to be named. Raises ProviderError, UsageError."""
-    provider = connect(replace(spec, model=spec.model or "any", fallbacks=()), environ=environ)
+    spec = _split(spec)
+    named, _ = _provider(spec, os.environ if environ is None else environ)
+    spec = replace(spec, provider=named, model=spec.model or "any", fallbacks=())
+    provider = connect(spec, environ=environ)
     try:
         return await provider.models()
     except BadResponse as error:

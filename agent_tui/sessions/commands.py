@@ -41,8 +41,12 @@ def main(
         return IN_USE
     except BrokenPipeError:  # the reader of the output had enough
         raise
-    except (AgentTuiError, OSError) as error:
+    except AgentTuiError as error:
         print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{where}{error.strerror or error}", file=sys.stderr)
         return 1
 
 

@@ -8,6 +8,7 @@ from typing import cast
 
 from agent_tui.protocol.errors import SessionError
 from agent_tui.protocol.json_text import parse_json
+from agent_tui.protocol.plain_reasons import unreadable
 from agent_tui.sessions.encoding import as_object, as_objects
 from agent_tui.sessions.frames import Json, RawRecord, text_of
 from agent_tui.sessions.import_opencode import opencode_lines
@@ -16,9 +17,12 @@ _MAX_BYTES = 512 * 1024 * 1024
 
 
 def records_from(path: Path) -> tuple[list[RawRecord], str]:
-    """Give a foreign session's records and its name. Raises SessionError when nothing in it is understood, OSError."""
-    with path.open("rb") as file:
-        data = file.read(_MAX_BYTES + 1)  # a device tells no size and may have no end
+    """Give a foreign session's records and its name. Raises SessionError when nothing in it is understood."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)  # a device tells no size and may have no end
+    except OSError as error:
+        raise SessionError(unreadable(error), path=path) from error
     if len(data) > _MAX_BYTES:
         raise SessionError(f"holds more than {_MAX_BYTES:,} bytes: too large to import", path=path)
     lines = [line for raw in data.split(b"\n") if (line := _object(raw))]

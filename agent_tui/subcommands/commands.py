@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from agent_tui.run.options import RunOptions
+from agent_tui.run.options import PROVIDERS, RunOptions
 from agent_tui.subcommands.acp import acp
 from agent_tui.subcommands.batch import batch
 from agent_tui.subcommands.shared import DIRECTORY, Word
@@ -164,7 +164,7 @@ def _key_file() -> Path:
 
 
 @click.command(help="List the models of the provider in use.")
-@click.option("--provider", default=None)
+@click.option("--provider", type=Word(PROVIDERS), default=None)
 @click.option("--base-url", default="")
 def models(provider: str | None, base_url: str) -> int:
     """List models."""

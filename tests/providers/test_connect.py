@@ -167,6 +167,7 @@ async def test_models_of_a_server_are_listed_without_naming_one() -> None:
         assert await list_models(ProviderSpec(base_url=server.url), environ={}) == ["a", "b"]
         assert await list_models(ProviderSpec(), environ=env) == ["c"]
         assert await list_models(ProviderSpec(provider="offline"), environ={}) == ["offline"]
+        assert await list_models(ProviderSpec(), environ={}) == ["offline"]
 
 
 class Pages(ChatServer):

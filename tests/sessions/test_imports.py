@@ -134,3 +134,10 @@ def test_a_device_without_end_is_too_large(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(SessionError, match="/dev/zero: holds more than 400 bytes: too large to import"):
         records_from(Path("/dev/zero"))
+
+
+def test_a_file_that_cannot_be_read_is_told_without_errno(tmp_path: Path) -> None:
+    with pytest.raises(SessionError) as raised:
+        records_from(tmp_path / "nofile")
+
+    assert str(raised.value) == f"{tmp_path}/nofile: cannot be read: No such file or directory"

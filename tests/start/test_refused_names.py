@@ -50,6 +50,7 @@ def test_the_help_says_of_every_subcommand_and_flag_what_it_is_for(
         (["config", "set", "theme", "nord"], "is not a setting; did you mean 'ui.theme'?"),
         (["auth", "remove", "antropic"], "no provider 'antropic' takes a key; did you mean 'anthropic'?"),
         (["-p", "x", "--provider", "antropic"], "did you mean 'anthropic'"),
+        (["models", "--provider", "antropic"], "did you mean 'anthropic'"),
         (["--theme", "nrod"], "--theme: there is no theme 'nrod'; did you mean 'nord'?"),
         (["-p", "x", "--theme", "petals"], "--theme: there is no theme 'petals'; there are dark, light, "),
         (["-p", "x", "--agent", "explor"], "did you mean 'explore'?"),
