@@ -226,6 +226,8 @@ def _plain_words(error: BaseException) -> str:
     """The system's own words for an error it has a number for: asyncio and httpx put Python's tuples there."""
     if isinstance(error, OSError) and error.errno is not None and error.errno in errno.errorcode:
         return os.strerror(error.errno)
+    if isinstance(error, OSError) and error.strerror:  # a failed look-up has numbers of its own
+        return error.strerror
     return str(error) or type(error).__name__
 
 

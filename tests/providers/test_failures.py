@@ -1,3 +1,5 @@
+import socket
+
 import pytest
 
 from agent_tui.protocol.errors import (
@@ -187,6 +189,12 @@ def test_a_proxy_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 def test_an_unreachable_host_may_be_tried_again() -> None:
     assert type(from_network(SERVER, OSError("Name or service not known"))) is Overloaded
+
+
+def test_a_name_that_is_not_found_is_told_without_a_number() -> None:
+    error = from_network(SERVER, socket.gaierror(socket.EAI_NONAME, "Name or service not known"))
+
+    assert "cannot be reached (Name or service not known)" in str(error)
 
 
 def test_a_web_page_names_its_title_and_the_base_url() -> None:
