@@ -68,7 +68,7 @@ CONTAINED = [
     "docker exec c apt-get install x",
     "docker run --rm --entrypoint /bin/sh img -c 'cat /etc/x'",
     "docker run -v data:/var/lib/x -v ./src:/app -w /app img ls /etc",
-    "docker container run img cat /etc/x",
+    "/usr/bin/docker container run img cat /etc/x",
     "docker compose exec -T web cat /etc/x",
     "sudo docker exec c cat /etc/x",
     "timeout 5 podman exec c cat /etc/x",
@@ -115,6 +115,8 @@ def test_a_deny_rule_still_sees_a_path_that_goes_into_a_container(desk: Any, com
         ("sudo -u ssh cat /etc/x", "read", "/etc/x"),
         ("find ssh h /etc/x -delete", "write", "/etc/x"),
         ("flock ssh cat /etc/x", "read", "/etc/x"),
+        ("bin/ssh h cat /etc/x", "read", "/etc/x"),
+        ("./docker exec c cat /etc/x", "read", "/etc/x"),
     ],
 )
 def test_what_a_container_or_ssh_gets_of_this_machine_is_touched(

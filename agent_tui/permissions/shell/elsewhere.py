@@ -24,6 +24,7 @@ _INSIDE = frozenset(
 _MOUNTS = frozenset({"-v", "--volume", "--mount", "--device"})
 _WRITTEN = frozenset({"--cidfile", "--pidfile", "--conmon-pidfile"})
 _IN_CONTAINER = re.compile(r"[\w][\w.-]*:")
+_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/")
 _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _READ_ONLY = re.compile(r"(?:ro|readonly)(?:=true|=1)?|r")
 
@@ -44,6 +45,8 @@ class Elsewhere:
 def elsewhere(words: Sequence[Word]) -> Elsewhere | None:
     """Read `docker exec`, `run`, `cp`, `docker compose run`, `kubectl exec -- ...` and `ssh`; None for others."""
     program = _name(words)
+    if words and words[0].text not in (program, *(folder + program for folder in _FOLDERS)):
+        return None  # a program of the project may be called ssh
     if program in _BEHIND_DASHES:
         return _behind_dashes(words, _BEHIND_DASHES[program])
     if program == "ssh":
