@@ -55,7 +55,7 @@ def test_a_tool_answers_each_call_by_itself(place: Place, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"), [("touch break", "Invalid JSON"), ("touch fail", "out of order")]
+    ("command", "told"), [("touch break", "is not valid JSON"), ("touch fail", "out of order")]
 )
 def test_a_tool_that_fails_is_a_no(place: Place, serve: Serve, command: str, told: str) -> None:
     gate = Gate(place)

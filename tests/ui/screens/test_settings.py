@@ -84,7 +84,7 @@ async def test_a_value_that_does_not_fit_is_said_and_nothing_is_written(world: S
         await here.press("enter")
         await here.until(lambda: "✗" in here.picture())
 
-        assert "valid integer" in here.picture()
+        assert "a whole number is expected" in here.picture()
 
     assert not world.paths.user_config.exists()
 
