@@ -87,7 +87,7 @@ def test_broken_toml_names_its_line(tmp_path: Path) -> None:
     file = tmp_path / "keymap.toml"
     file.write_text("[prompt\n")
 
-    with pytest.raises(ConfigError, match="keymap.toml:1: "):
+    with pytest.raises(ConfigError, match=r"keymap\.toml:1: "):
         read_overrides(file)
 
 
