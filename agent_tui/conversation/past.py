@@ -140,8 +140,10 @@ class SessionPast:
         return f"Written to {target}"
 
     def _target(self, path: str, name: str) -> Path:
-        target = Path(os.path.expanduser(path)) if path else Path(name)
-        return target if target.is_absolute() else self._workspace / target
+        given = Path(os.path.expanduser(path)) if path else Path(name)
+        target = self._workspace / given
+        self._store.refuse_inside(target)
+        return target
 
     async def excerpt(self, session_id: str) -> str:
         return await asyncio.to_thread(self._excerpt, session_id)

@@ -111,21 +111,21 @@ class _Commands:
         return 0 if found else 1
 
     def _export(self) -> int:
-        kind = str(self._options.format)
+        kind, output = str(self._options.format), str(self._options.output or "")
+        target = Path(output)
+        if output:
+            self._store.refuse_inside(target)
         if kind == "jsonl":
             parts = map(dumps, self._store.whole_records(self._id()))
         else:
             info, blocks = self._read()
             text = to_html(info, blocks) if kind == "html" else to_markdown(info, blocks)
             parts = iter([text.rstrip("\n")])
-        if not self._options.output:
+        if not output:
             for part in parts:
                 self._say(part)
             return 0
-        target, first = (
-            Path(self._options.output),
-            next(parts, ""),
-        )  # nothing is written of what cannot be read
+        first = next(parts, "")  # what cannot be read leaves the file as it is
         with target.open("w", encoding="utf-8") as file:
             file.writelines(f"{part}\n" for part in chain([first], parts) if part)
         self._say(f"{target}")

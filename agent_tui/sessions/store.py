@@ -144,6 +144,11 @@ class SessionStore:
         """Read a session without opening it, also while another program writes it. Raises SessionError."""
         return self._read(self.path_of(session_id))
 
+    def refuse_inside(self, target: Path) -> None:
+        """Raise SessionError for a file among those of the sessions: an export would be written over what it reads."""
+        if target.resolve().is_relative_to(self.root.resolve()):
+            raise SessionError("is where sessions are stored; name another place", path=target)
+
     def whole_records(self, session_id: str) -> Iterator[RawRecord]:
         """Give the records that `read` would hold one by one, with the large texts that they only name.
 

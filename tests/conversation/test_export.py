@@ -38,6 +38,14 @@ def converter(folder: Path, name: str, script: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", f"{folder}:/nowhere")
 
 
+async def test_an_export_is_not_written_where_sessions_are_stored(past: SessionPast, tmp_path: Path) -> None:
+    for kind, name in (("json", "p/s-12345678.jsonl"), ("md", "new.md")):
+        with pytest.raises(AgentTuiError, match="is where sessions are stored; name another place"):
+            await past.export(kind, str(tmp_path / "sessions" / name))
+
+    assert not (tmp_path / "sessions/new.md").exists()
+
+
 async def test_a_picture_is_written_privately_and_overwrites_only_a_name_that_was_given(
     past: SessionPast, workspace: Path
 ) -> None:

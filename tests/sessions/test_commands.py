@@ -176,6 +176,19 @@ def test_an_export_can_be_imported_again(store, workspace, run, tmp_path) -> Non
     assert store.open(copy).messages() == store.open(session_id).messages()
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "md"])
+def test_an_export_is_not_written_over_a_session(store, workspace, run, tmp_path, capsys, kind) -> None:
+    session_id = made(store, workspace, "fix it")
+    file = store.path_of(session_id)
+    before = file.read_bytes()
+    link = tmp_path / "out"
+    link.symlink_to(file)
+
+    assert run("export", session_id, "--format", kind, "-o", str(link)) == (1, "")
+    assert file.read_bytes() == before
+    assert "is where sessions are stored; name another place" in capsys.readouterr().err
+
+
 def test_export_of_a_large_session_holds_one_record_at_a_time(store, workspace, run, tmp_path) -> None:
     message = {"role": "user", "content": [{"type": "text", "text": "petal " * 20_000}]}
     records = [{"type": "user", "id": f"u{n}", "at": 1.0, "text": "", "message": message} for n in range(100)]
