@@ -24,6 +24,7 @@ from agent_tui.toolkit.threads import off_loop
 
 _MAX_REVIEWS = 5
 _LOSSES_LIMIT_S = 2.0
+_STORE_GRACE_S = 0.25
 _NEEDS_MORE = "the edited call needs more than was approved"
 _REWRITTEN = "a hook changed the arguments; these are the ones that would run"
 _CHANGED = "the file changed after the call was approved"
@@ -179,10 +180,13 @@ class Asking:
         return Refusal(answers.denied(None, item.to_ask), "denied")
 
     async def _store(self, item: RoundCall, request: PermissionRequest, verdict: Verdict) -> Refusal | None:
-        """Store lasting decisions and the audit line; say why not. A stop ends the wait for a disk that hangs."""
+        """Store lasting decisions and the audit line; say why not.
+
+        A stop ends the wait for a disk that hangs. An answer that came with it, as "deny all and stop" does, counts.
+        """
         storing = self.policy.record(request, verdict, edited=item.edited)
         try:
-            settled = await self.workers.run(storing, stop=self.stop)
+            settled = await self.workers.run(storing, stop=self.stop, finish_s=_STORE_GRACE_S)
         except Exception as error:  # an audit that cannot be written refuses, whatever the reason
             return Refusal(f"Denied: the decision could not be recorded: {error}", "denied")
         return Refusal(answers.CANCELLED, "cancelled") if settled.how == "stopped" else None

@@ -65,17 +65,19 @@ class Workers:
     ) -> Settled[T]:
         """Wait for `work` until `limit_s` passed or `stop` was pressed, then cancel it.
 
-        Raises what `work` raised. When the caller itself is cancelled, `work` gets `finish_s` to come to its own
-        end first, which lets a write be whole.
+        Raises what `work` raised. When `stop` is pressed or the caller itself is cancelled, `work` gets `finish_s` to
+        come to its own end first, which lets a write be whole.
         """
         task = asyncio.create_task(contained(work))  # owned: awaited here, or kept among the strays
         waiter = stop.watch() if stop is not None else None
         waited: set[asyncio.Future[None] | asyncio.Task[T]] = {task} if waiter is None else {task, waiter}
         try:
             await asyncio.wait(waited, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+            stopped = waiter is not None and waiter.done()
+            if stopped and finish_s and not task.done():
+                await asyncio.wait({task}, timeout=finish_s)
             if task.done():
                 return Settled("done", task.result())
-            stopped = waiter is not None and waiter.done()
             return Settled("stopped" if stopped else "timeout", await self._end(task))
         except asyncio.CancelledError:
             if finish_s and not task.done():

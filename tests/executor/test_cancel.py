@@ -10,6 +10,8 @@ from agent_tui.protocol.events import ApprovalRequested, ToolStarted
 from agent_tui.protocol.permissions import PermissionRequest, Verdict
 from agent_tui.protocol.tools import BatchResult, ToolCall
 from agent_tui.toolkit.context import ToolContext
+from agent_tui.toolkit.testing import ScriptedApprover
+from agent_tui.toolkit.threads import off_loop
 from tests.support.round_world import (
     FakePolicy,
     Hooks,
@@ -159,6 +161,26 @@ async def test_a_cancel_while_an_answer_is_stored_runs_nothing(workspace: Path) 
         world.rounds.cancel()
 
     assert effects(running.result()) == {"c0": "cancelled", "c1": "cancelled"}
+    assert world.log.lines == []
+
+
+class StoringPolicy(FakePolicy):
+    """Stores answers in a thread, as the real one does."""
+
+    async def record(self, request: PermissionRequest, verdict: Verdict, *, edited: bool = False) -> None:
+        await off_loop(lambda: None)
+        await super().record(request, verdict, edited=edited)
+
+
+async def test_answers_that_come_with_the_cancel_are_stored(workspace: Path) -> None:
+    policy = StoringPolicy()
+    approver = ScriptedApprover(deny=["c0"], before=lambda _: world.rounds.cancel())
+    world = make_world(workspace, policy=policy, approver=approver)
+
+    batch = await world.run(call("c0", "write", path="a"), call("c1", "write", path="b"))
+
+    assert [request.call_id for request, _ in policy.recorded] == ["c0", "c1"]
+    assert effects(batch) == {"c0": "denied", "c1": "cancelled"}
     assert world.log.lines == []
 
 
