@@ -28,7 +28,6 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
     import asyncio
 
     from agent_tui.extensions.bundled import themes_dir
-    from agent_tui.run.given_settings import settings_given
     from agent_tui.run.preferences import Preferences
     from agent_tui.ui.lean import import_textual_lean, leave_out_pydantic_plugins
 
@@ -57,7 +56,7 @@ def run_screen(options: "RunOptions", workspace: Path, *, drawn: "InstantPrompt 
         paths,
         profile=options.profile,
         counts="user" in options.counted.sources,
-        given=settings_given(options.settings, options.config),
+        given=options.given,
     )
     notify = preferences.configured("notify")
     row_diff, progress = preferences.configured("row_diff"), preferences.configured("progress")

@@ -144,13 +144,18 @@ class RunOptions:
                 raise UsageError(f"--add-dir: {str(path)[:200]!r} is no directory that can be read")
         return [path.resolve() for path in self.add_dirs]
 
+    @cached_property
+    def given(self) -> Mapping[str, tuple[str, object]]:
+        """What --settings and --config set, as `overrides` has it; read once, for a pipe gives it once. Raises UsageError."""
+        return settings_given(self.settings, self.config)
+
     def overrides(self, environment: Mapping[str, str]) -> dict[str, tuple[str, object]]:
         """Give the settings that flags and environment variables set, as dotted key -> (source, value)."""
         found: dict[str, tuple[str, object]] = {}
         for key, variable in _ENVIRONMENT.items():
             if environment.get(variable):
                 found[key] = (variable, environment[variable])
-        found.update(settings_given(self.settings, self.config))
+        found.update(self.given)
         provider, _, model = (
             self.model.partition(":") if self.model.partition(":")[0] in PROVIDERS else ("", "", self.model)
         )

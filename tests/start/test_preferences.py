@@ -1,5 +1,8 @@
+import os
+
 from agent_tui.config.paths import user_paths
 from agent_tui.run.given_settings import settings_given
+from agent_tui.run.options import RunOptions
 from agent_tui.run.preferences import Preferences
 from tests.support.core_world import configure
 
@@ -16,3 +19,15 @@ def test_settings_of_the_command_line_win_over_the_environment_and_the_file() ->
     assert preferences.configured("mouse") is False
     assert Preferences(user_paths()).theme(environment) == "dracula"
     assert Preferences(user_paths()).theme({}) == "light"
+
+
+def test_settings_from_a_pipe_are_read_once() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b'{"ui": {"theme": "nord"}}')
+    os.close(writer)
+    options = RunOptions(settings=f"/dev/fd/{reader}")
+
+    first = dict(options.given)
+    os.close(reader)
+
+    assert options.overrides({}) == first == {"ui.theme": ("--settings", "nord")}
