@@ -18,7 +18,7 @@ from agent_tui.extensions.hooks.settings import find_hooks
 from agent_tui.extensions.trust import TrustStore
 from agent_tui.run.ground import rule_book
 from agent_tui.run.hook_files import hook_files
-from agent_tui.run.known_lists import known_lists, unknown_names
+from agent_tui.run.known_lists import LISTS, known_lists, unknown_names
 from agent_tui.run.known_tools import known_tools, rule_problems, tools_of_extensions
 from agent_tui.run.mcp_files import configured
 from agent_tui.run.options import RunOptions
@@ -29,8 +29,8 @@ from agent_tui.run.settings import loaded_settings
 def found_problems(workspace: Path, *, inside: bool = False) -> list[str]:
     """Give a sentence for each problem: settings with all profiles, rules, hooks, MCP servers, keys, themes.
 
-    Tool files are run and extensions are started to ask for the names of their tools; `inside` the running program, on
-    a loop, they are not.
+    Extensions are started to ask for the names of their tools, and tool files are run where a setting lists names that
+    only they know; `inside` the running program, on a loop, neither is done.
     """
     options, paths = RunOptions(), user_paths()
     loaded = loaded_settings(options, workspace, trusted=True)
@@ -41,14 +41,14 @@ def found_problems(workspace: Path, *, inside: bool = False) -> list[str]:
     if not known.are_all and not inside:
         more = asyncio.run(tools_of_extensions(loaded.settings, paths, workspace, trusted=trusted))
         known = replace(known, names=known.names | set(more))
-    lists: Mapping[str, Collection[str]] = (
-        {} if inside else known_lists(paths, workspace, trusted=trusted, tools=known.names)
-    )
+    runs = [options, *(replace(options, profile=name) for name in loaded.profiles)]
+    settings = [loaded_settings(run, workspace, trusted=True) for run in runs]
+    lists: Mapping[str, Collection[str]] = {}
+    if not inside and any(one.origins.keys() & LISTS for one in settings):
+        lists = known_lists(paths, workspace, trusted=trusted, tools=known.names)
     known = replace(known, names=known.names | set(loaded.settings.tools.disable))
     hooks = find_hooks(hook_files(paths, workspace, trusted=True, counted=options.counted))
     servers = configured(options, paths, workspace, trusted=True)
-    runs = [options, *(replace(options, profile=name) for name in loaded.profiles)]
-    settings = [loaded_settings(run, workspace, trusted=True) for run in runs]
     books = [rule_book(run, paths, workspace, trusted=True) for run in runs]
     found = [
         *(str(problem) for one in settings for problem in one.problems),

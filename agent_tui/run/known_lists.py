@@ -11,6 +11,8 @@ from agent_tui.protocol.near_names import did_you_mean
 from agent_tui.run.extensions import extension_places
 from agent_tui.run.known_tools import PROJECT_TOOLS
 
+LISTS = frozenset({"tools.disable", "tools.override", "extensions.disable"})
+"""The keys of these lists."""
 _SERVERS = "mcp__"
 
 

@@ -256,6 +256,19 @@ def test_tools_and_extensions_of_ones_own_may_be_switched_off(capsys: pytest.Cap
     assert (main(["config", "validate"]), capsys.readouterr().out) == (0, "no problems\n")
 
 
+def test_validate_runs_tool_files_only_to_know_the_names_of_a_list(workspace: Path) -> None:
+    (config_folder() / "tools").mkdir()
+    ran = workspace / "ran"
+    (config_folder() / "tools/hail.py").write_text(f"{HAIL}\nopen({str(ran)!r}, 'w').close()\n")
+
+    main(["config", "validate"])
+    without = ran.exists()
+    configure('[tools]\ndisable = ["hail"]\n')
+    main(["config", "validate"])
+
+    assert (without, ran.exists()) == (False, True)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
