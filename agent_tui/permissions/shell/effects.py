@@ -83,9 +83,14 @@ class Effects:
             yield from Effects(self.world, self._moved(words)).named(program, kept[1:])
         else:
             scripts = sed_scripts(words[1:]) if program in ("sed", "gsed") else ()
-            operands = [word for word in words[1:] if not any(word is script for script in scripts)]
+            operands = [word for word in words[1:] if self._is_no_script(word, scripts)]
             yield from self.named(program, operands)
         yield from self._known(program, [word.text for word in words[1:]])
+
+    def _is_no_script(self, word: Word, scripts: Sequence[Word]) -> bool:
+        """Tell whether a word is none of the scripts; one that names a file may be it after an empty script."""
+        is_script = any(word is script for script in scripts)
+        return not is_script or os.path.lexists(os.path.join(self.cwd, word.text))
 
     def _handed_over(self, program: str, mounts: Sequence[tuple[str, bool]]) -> Iterator[Touch]:
         """Give a touch for each path that a container gets."""
@@ -132,7 +137,7 @@ class Effects:
             yield from ((path, option) for path in in_lists(text.partition("=")[2] or text))
         if "@" in text:
             at_sign = text.rpartition("@")[2]
-            yield at_sign.partition(";")[0] if program == "curl" else at_sign, ""
+            yield at_sign.partition(";")[0].strip('"') if program == "curl" else at_sign, ""
         if text.startswith("--"):
             name, _, value = text.partition("=")
             yield value, name

@@ -10,6 +10,7 @@ from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.words import Word
 
 _CODE_OPTIONS = re.compile(r"-(?:c|e|ex|E|o|eval|expr)|--(?:eval|exec|expr|execute|command|cmd|rsh)")
+_GLUED_SETTING = re.compile(r"-o[A-Za-z]+")
 _PATHS_FED = re.compile(r"--stdin-paths|--(?:pathspec-from-file|files-from|files0-from)=-")
 _RUNS_COMMANDS = re.compile(r"system|popen|exec|spawn|subprocess|shell|check_|getline|`|\bqx|%x|\|", re.I)
 _MODULES = {
@@ -64,7 +65,7 @@ def _values(words: Sequence[Word]) -> Iterator[str]:
         name, _, value = word.text.partition("=")
         if not word.plain and _CODE_OPTIONS.fullmatch(before):
             yield word.text
-        elif not word.plain and _CODE_OPTIONS.fullmatch(name):
+        elif not word.plain and (_CODE_OPTIONS.fullmatch(name) or _GLUED_SETTING.fullmatch(name)):
             yield value
         before = word.text
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from agent_tui.permissions.shell.elsewhere import elsewhere
+from agent_tui.permissions.shell.elsewhere import Elsewhere, over_ssh
 from agent_tui.permissions.shell.git import GLOBAL_VALUE
 from agent_tui.permissions.shell.tables import entries
 from agent_tui.permissions.shell.urls import SCP_PLACE, URL, host_in, hosts_in
@@ -27,7 +27,6 @@ _USER_AT = re.compile(r"[\w.-]+@([A-Za-z0-9.-]+)")
 _HOSTLIKE = re.compile(
     r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?(:\d+)?|\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:]+"
 )
-_HOP = re.compile(r"^-J(.+)|(?i:ProxyJump[= ])(\S+)")
 _INTERPRETERS = re.compile(r"(python|pypy|node|nodejs|perl|ruby|php|lua|deno|bun|Rscript|elixir|tclsh)[\d.]*")
 _CONNECTS = re.compile(
     r"urllib|requests|httpx|aiohttp|http\.client|\bsocket|ftplib|smtplib|\bfetch\s*\(|net[/.:]|https?[:'\"]|IO::Socket|LWP|curl_"
@@ -66,8 +65,8 @@ def network_use(words: Sequence[Word], *, git_hosts: tuple[str, ...] = ()) -> Ne
         if program == "sftp" and not remote:
             remote = _raw_hosts(program, arguments)
         return Network(remote, raw=True) if remote else None
-    if program == "ssh" and (left := elsewhere(words)) is not None:
-        return Network(_ssh_hosts([word.text for word in left.here[1:]]), raw=True)
+    if program == "ssh" and (left := over_ssh(words)) is not None:
+        return Network(_ssh_hosts(left), raw=True)
     if program in _table()["raw"]:
         return Network(_raw_hosts(program, arguments), raw=True)
     if program in _table()["web"]:
@@ -134,15 +133,19 @@ def _value_after(arguments: list[str], *names: str) -> list[str]:
     return [arguments[at + 1] for at in range(len(arguments) - 1) if arguments[at] in names]
 
 
-def _ssh_hosts(arguments: list[str]) -> tuple[str, ...]:
-    """Give the host that ssh is told, and those it goes through."""
-    hops = [
-        *_value_after(arguments, "-J"),
-        *(match[1] or match[2] for match in map(_HOP.search, arguments) if match),
-    ]
-    places = [place for hop in hops for place in hop.split(",")]
-    places.extend(_operands(arguments))
-    hosts = (host_in(place if "://" in place else f"//{place}") for place in places)
+def _ssh_hosts(left: Elsewhere) -> tuple[str, ...]:
+    """Give the host that ssh is told, and those it goes through; ANY where a file or a command says where."""
+    places = [left.name]
+    for name, value in left.options:
+        key, _, given = value.strip().partition("=") if "=" in value else value.strip().partition(" ")
+        setting = key.strip().lower() if name == "-o" else name
+        if setting in ("-J", "proxyjump"):
+            places.extend((value if name == "-J" else given).strip('" ').split(","))
+        elif setting == "hostname":
+            places.append(given.strip('" '))
+        elif setting in ("proxycommand", "include") or (name == "-F" and value not in ("none", "/dev/null")):
+            places.append(ANY)
+    hosts = (ANY if p == ANY else host_in(p if "://" in p else f"//{p}") for p in places)
     return tuple(dict.fromkeys(host for host in hosts if host)) or (ANY,)
 
 
