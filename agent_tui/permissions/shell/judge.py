@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -26,20 +27,27 @@ from agent_tui.permissions.shell.special import Reading
 from agent_tui.permissions.shell.tables import words_of
 from agent_tui.permissions.shell.words import NotStatic, Word
 from agent_tui.permissions.shell.world import Place, World
-from agent_tui.permissions.shell.wrappers import SUPERUSER, Unwrapped, base_name, possible_inner, unwrap
+from agent_tui.permissions.shell.wrappers import (
+    MAX_LAYERS,
+    SUPERUSER,
+    Unwrapped,
+    base_name,
+    possible_inner,
+    unwrap,
+)
 from agent_tui.protocol.permissions import PermissionKind, Risk
 
-_JOINTS = re.compile(r"[=:@<>,;#|\[\]]")
+_JOINTS = re.compile(r"[=:@<>,;#|\[\]\"]")
 _OWN_PROGRAMS = frozenset({"agent-tui", "agent_tui"})
 _READS_BY_NATURE = frozenset(["find", "jq", "ps", "date", "ss"])
 _GIT_READS = frozenset(
     ["diff", "log", "show", "status", "grep", "blame", "shortlog", "ls-files", "rev-list", "rev-parse"]
 )
 _COMMAND_SET = re.compile(
-    r"\w*(?:PAGER|EDITOR|VISUAL|BROWSER|COMMAND|CMD|LESSOPEN|LESSCLOSE|SSH|ASKPASS|DIFF|RSH|SHELL|PS[0-4]|WRAPPER|EXEC)\w*"
-    r"=(.*)",
-    re.DOTALL,
+    r"PAGER|EDITOR|VISUAL|BROWSER|COMMAND|CMD|LESSOPEN|LESSCLOSE|SSH|ASKPASS|DIFF|RSH|SHELL|PS[0-4]|WRAPPER|EXEC"
 )
+_MOST_SUFFIXES = 64
+_MOST_READ = 3
 _HIGH_USES = re.compile(
     r"git push .*(--force|-f\b|--mirror|--delete|\+)|git reset .*--hard|git clean .*-\w*f|git checkout .*(-f\b|--force)"
     r"|git (filter-branch|filter-repo|update-ref|reflog expire|gc .*--prune)|docker run .*(--privileged|-v /:|--pid=host|--net=host)"
@@ -183,6 +191,9 @@ class Judge:
         if use is not None:
             verdict.touches.extend(network_touches(use, program))
         layers = [words, *possible_inner(words)]
+        if len(words) > MAX_LAYERS and len(layers) > _MOST_READ:
+            verdict.seal("it is too long to see what it runs")
+            layers = layers[:_MOST_READ]
         leaves = leaving(words, layers)
         for layer in layers:
             inner = base_name(layer[0].text)
@@ -310,7 +321,13 @@ def _arguments(simple: Simple) -> tuple[Word, ...]:
         *(word.text for word in simple.words[1:]),
         *(f"{name}={v.text}" for name, v in simple.assigns),
     ]
-    commands = [name for match in map(_COMMAND_SET.match, set_here) if match for name in words_in(match[1])]
+    parts = (text.partition("=") for text in set_here)
+    commands = [
+        word
+        for name, _, value in parts
+        if re.fullmatch(r"\w+", name) and _COMMAND_SET.search(name)
+        for word in words_in(value)
+    ]
     return (*simple.words[1:], *targets, *(value for _, value in simple.assigns), *_plain(commands))
 
 
@@ -331,7 +348,8 @@ def _paths_in(text: str, *, joined: bool) -> Iterator[str]:
         yield from text.split(":")
     if joined and "://" not in text and _JOINTS.search(text):
         yield from _JOINTS.split(text)
-        yield from (text[match.end() :] for match in _JOINTS.finditer(text))
+        last = deque(_JOINTS.finditer(text), maxlen=_MOST_SUFFIXES)  # all of a long word would be quadratic
+        yield from (text[match.end() :] for match in last)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from urllib.parse import unquote
 
 from agent_tui.permissions.shell.tables import words_of
 
-_FILE_URL = re.compile(r"(?i:\bfile:)(?://[^/]*)?(/.*)|[A-Za-z][\w+.-]*:///(/.*)", re.DOTALL)
+_FILE_URL = re.compile(r"(?i:\bfile:)(?://[^/]*)?(/.*)|[A-Za-z][\w+.-]{0,40}:///(/.*)", re.DOTALL)
 _GLUED = re.compile(r"-[A-Za-z]*([A-Za-z])((?:/|~/|\.\./).*|~|\.\.)", re.DOTALL)
 _LISTED = re.compile(r"(?<=[=:,@<{])(?:/(?!/)|~/|\.\./)[^,:=}\s]*")
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _MAX_SPELLINGS = 64
 
 

@@ -23,7 +23,7 @@ _CLASS = re.compile(r"\[([:.=])[a-zA-Z]*\1\]")
 _MAX_CHARS = 1_000
 _LINE = re.compile(r"[ \t]*([^\n]*)")
 _TEXT = re.compile(r"(?:[^\n\\]|\\.)*", re.DOTALL)
-_MAYBE_FILE = re.compile(r"(?<![A-Za-z_])[gpiIMm0-9e]*([rRwW])[ \t]*([^\n]+)")
+_MAYBE_FILE = re.compile(r"(?<![A-Za-z_])[gpiIMm0-9e]{0,40}([rRwW])[ \t]*([^\n]+)")
 _APART = re.compile(r"[\s|#,;@!%{}]+")
 _FLAGS_BEHIND = re.compile(r"/[gpiIMme0-9]*$")
 _SCRIPT_OPTION = re.compile(r"(?:-[nErsuzi]*e|--expression(?:=|$))(.*)", re.DOTALL)

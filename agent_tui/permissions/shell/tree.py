@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agent_tui.permissions.shell.prefilter import MAX_CHARS
 from agent_tui.permissions.shell.script import Redirect, Script, Simple, Step
 from agent_tui.permissions.shell.words import NotStatic, Word, WordScanner, decode_ansi
 
@@ -41,6 +42,7 @@ _LITERALS = frozenset(
 )
 _MOST_ROUNDS = 8
 _MOST_REPEATED = 24
+_MOST_FIELDS = 64
 _BACKTICKS = re.compile(r"(?<!\\)`((?:[^`\\]|\\.)*)`", re.DOTALL)
 
 
@@ -62,6 +64,7 @@ class TreeReader:
         self._root: Node | None = None
         self._scope: tuple[int, ...] = ()
         self._scopes = 0
+        self._rounds = 0
         self.found = found or TreeScript(variables={"HOME": home, "PWD": cwd})
 
     def read(self) -> TreeScript:
@@ -157,8 +160,9 @@ class TreeReader:
         self.found.variables[variable] = values[0] if values else ""
         self._other(node, joined_by)
         for value in values[1:_MOST_ROUNDS]:
-            if body is None or len(self.found.steps) >= _MOST_REPEATED:
+            if body is None or max(self._rounds, len(self.found.steps)) >= _MOST_REPEATED:
                 break
+            self._rounds += 1
             self.found.variables[variable] = value
             self._visit(body, ";")
 
@@ -167,7 +171,7 @@ class TreeReader:
         value = node.child_by_field_name("value")
         word = self._word(value) if value is not None else Word("", "")
         key = self._text(name) if name is not None else ""
-        self.found.variables[key] = word.text
+        self.found.variables[key] = word.text[:MAX_CHARS]  # `x=$x$x` doubles it each time
         return key, word
 
     def _command(self, node: "Node", redirects: tuple[Redirect, ...], joined_by: str) -> None:
@@ -354,7 +358,7 @@ class TreeReader:
             or not word.text.strip()
         ):
             return [word]
-        return [Word(text, word.raw, static=False) for text in word.text.split()]
+        return [Word(text, word.raw, static=False) for text in word.text.split(maxsplit=_MOST_FIELDS)]
 
     def _guess(self, node: "Node") -> str:
         """Give the likely text of a word that holds expansions: known variables filled in, unknown ones empty."""
@@ -401,10 +405,14 @@ class TreeReader:
 
     def _guess_children(self, node: "Node") -> str:
         out: list[str] = []
-        position = node.start_byte
+        size, position = 0, node.start_byte
         for child in node.children:
+            if size > MAX_CHARS and child.type in ("simple_expansion", "expansion"):
+                position = child.end_byte
+                continue
             out.append(self._source[position : child.start_byte].decode("utf-8", "replace"))
             if child.type not in ('"', '$"'):
                 out.append(self._guess(child))
+            size += len(out[-1])
             position = child.end_byte
         return "".join(out)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,40}://\S+")
 SCP_PLACE = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:]+\]):(?!\\)\S*")
 """`user@host:path` as ssh, scp and git write it; the host is the only group."""
 

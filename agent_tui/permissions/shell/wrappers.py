@@ -24,6 +24,7 @@ _HARMLESS = {
 }
 """Wrappers that change nothing but time and priority: their options and how many operands come first."""
 
+MAX_LAYERS = 128
 _SUBCOMMANDS = frozenset({"run", "exec", "tool", "x", "stat", "record", "shell"})
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 _NAME = re.compile(r"[A-Za-z0-9_.+/~-]+")
@@ -93,11 +94,11 @@ def _own_words(spec: Spec, words: tuple[Word, ...]) -> int:
 
 
 def possible_inner(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """Give every command that a wrapper could run, for rules that deny: liberal on purpose."""
+    """Give every command that a wrapper could run, for rules that deny: liberal on purpose, the first MAX_LAYERS."""
     if not words or base_name(words[0].text) not in words_of("programs.txt", "wrappers"):
         return
     goes_on = base_name(words[0].text) in words_of("programs.txt", "wrappers with operands")
-    for at in range(1, len(words)):
+    for at in range(1, min(len(words), MAX_LAYERS + 1)):
         text, before = words[at].text, words[at - 1].text
         if text.startswith("-") or _ASSIGN.match(text) or _DURATION.fullmatch(text):
             continue
