@@ -143,6 +143,10 @@ def test_a_deny_rule_still_sees_a_path_that_goes_into_a_container(desk: Any, com
         ("ssh -p 22 me@127.0.0.1 rm /home/u/y", "write", "/home/u/y"),
         ("ssh -vE /home/u/y h ls", "write", "/home/u/y"),
         ("ssh -oProxyCommand='cat /etc/x' h", "read", "/etc/x"),
+        ("ssh -voProxyCommand='rm /home/u/y' h", "write", "/home/u/y"),
+        ("ssh -o PermitLocalCommand=yes -o 'LocalCommand rm /home/u/y' h", "write", "/home/u/y"),
+        ("ssh -o HostName=localhost h cat /etc/x", "read", "/etc/x"),
+        ("podman cp --overwrite c:/x /home/u/y", "write", "/home/u/y"),
         ("sed -i '' /home/u", "write", "/home/u"),
         ("curl -F 'a=@\"/etc/x\"' https://h.example", "read", "/etc/x"),
         ("bin/ssh h cat /etc/x", "read", "/etc/x"),
@@ -240,3 +244,8 @@ def test_an_index_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
         file.truncate(len(head) + 8 + filler + 20)
 
     assert tracked(str(tmp_path), 5) is None
+
+
+@pytest.mark.parametrize("command", ["rm /a\0b/c", "mv x\0/y z", "cat \0/y", "sed p \0/y"])
+def test_a_null_byte_in_a_path_is_no_fault_of_the_analysis(ground: Any, command: str) -> None:
+    assert ground.analyse(command).unclear

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_tui.permissions.shell.directories import Directories
-from agent_tui.permissions.shell.elsewhere import leaving
+from agent_tui.permissions.shell.elsewhere import leaving, local_scripts
 from agent_tui.permissions.shell.embedded import fed_texts
 from agent_tui.permissions.shell.exact import exact_part
 from agent_tui.permissions.shell.harmless import keeps_names
@@ -190,6 +190,7 @@ class _Run:
             if base_name(layer[0].text) in SHELLS | {"at", "batch"}:
                 scripts.extend(word.text for word in fed_texts(simple, upstream))
             texts.update((text, is_here or texts.get(text, False)) for text in scripts)
+            texts.update((text, True) for text in local_scripts(layer))
         found = [
             _of(self.script(text, cwd, depth=depth + 1), is_here=is_here) for text, is_here in texts.items()
         ]

@@ -29,6 +29,8 @@ _INSIDE = frozenset(
 _MOUNTS = frozenset({"-v", "--volume", "--mount", "--device"})
 _WRITTEN = frozenset({"--cidfile", "--pidfile", "--conmon-pidfile"})
 _TARGETS = frozenset({"target", "dst", "destination"})
+_SETTING = re.compile(r"\s*(\w+)(?:\s*=|\s)\s*(.*)", re.DOTALL)
+_COMMANDS = frozenset({"proxycommand", "localcommand", "knownhostscommand"})
 _IN_CONTAINER = re.compile(r"[\w][\w.-]*:")
 _FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/")
 _RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
@@ -63,7 +65,8 @@ def elsewhere(words: Sequence[Word]) -> Elsewhere | None:
     program = _name(words)
     if program == "ssh":
         left = over_ssh(words)
-        return None if left is None or _THIS_MACHINE.match(left.name) else left
+        names = [left.name, *(value for key, value in settings(left) if key == "hostname")] if left else []
+        return None if any(_THIS_MACHINE.match(name) for name in names) else left
     if not _is_installed(words):
         return None
     if program in _BEHIND_DASHES:
@@ -94,6 +97,19 @@ def over_ssh(words: Sequence[Word]) -> Elsewhere | None:
     name = reader.operand()
     reader.options()
     return reader.found(name)
+
+
+def settings(left: Elsewhere) -> Iterator[tuple[str, str]]:
+    """Give the name, in small letters, and the value of each setting that ssh gets by -o."""
+    for option, text in left.options:
+        if option == "-o" and (match := _SETTING.match(text)):
+            yield match[1].lower(), match[2].strip().strip('"')
+
+
+def local_scripts(words: Sequence[Word]) -> Iterator[str]:
+    """Give what ssh runs on this machine."""
+    if (left := over_ssh(words)) is not None:
+        yield from (value for key, value in settings(left) if key in _COMMANDS and value)
 
 
 def leaving(words: Sequence[Word], layers: Sequence[Sequence[Word]]) -> int:
@@ -181,7 +197,9 @@ class _Reader:
         sides = [word.text for word in self._words[self._at :]]
         self._at = len(self._words)
         self._mounts.extend(
-            (text, at > 0) for at, text in enumerate(sides) if text != "-" and not _IN_CONTAINER.match(text)
+            (text, at > 0 or len(sides) == 1)
+            for at, text in enumerate(sides)
+            if text != "-" and not _IN_CONTAINER.match(text)
         )
         return self.found()
 

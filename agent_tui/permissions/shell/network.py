@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from agent_tui.permissions.shell.elsewhere import Elsewhere, over_ssh
+from agent_tui.permissions.shell.elsewhere import Elsewhere, over_ssh, settings
 from agent_tui.permissions.shell.git import GLOBAL_VALUE
 from agent_tui.permissions.shell.tables import entries
 from agent_tui.permissions.shell.urls import SCP_PLACE, URL, host_in, hosts_in
@@ -136,14 +136,12 @@ def _value_after(arguments: list[str], *names: str) -> list[str]:
 def _ssh_hosts(left: Elsewhere) -> tuple[str, ...]:
     """Give the host that ssh is told, and those it goes through; ANY where a file or a command says where."""
     places = [left.name]
-    for name, value in left.options:
-        key, _, given = value.strip().partition("=") if "=" in value else value.strip().partition(" ")
-        setting = key.strip().lower() if name == "-o" else name
-        if setting in ("-J", "proxyjump"):
-            places.extend((value if name == "-J" else given).strip('" ').split(","))
-        elif setting == "hostname":
-            places.append(given.strip('" '))
-        elif setting in ("proxycommand", "include") or (name == "-F" and value not in ("none", "/dev/null")):
+    for name, value in (*left.options, *settings(left)):
+        if name in ("-J", "proxyjump"):
+            places.extend(value.split(","))
+        elif name == "hostname":
+            places.append(value)
+        elif name in ("proxycommand", "include") or (name == "-F" and value not in ("none", "/dev/null")):
             places.append(ANY)
     hosts = (ANY if p == ANY else host_in(p if "://" in p else f"//{p}") for p in places)
     return tuple(dict.fromkeys(host for host in hosts if host)) or (ANY,)

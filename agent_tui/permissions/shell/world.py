@@ -63,6 +63,7 @@ class World:
         """Give where a directory entry stands, a link at its end not followed (`rm link` removes the link)."""
         if text.endswith(("/", "/.", "/..")) or text in (".", ".."):
             return self.place(text, cwd)
+        text = text.replace("\0", "\ufffd")
         named = self.place(text, cwd).named
         folder, _, name = named.rpartition("/")
         return Place(
