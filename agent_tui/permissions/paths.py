@@ -1,7 +1,7 @@
 """Facts about paths: where they really lead, what is protected, what is secret."""
 
 import os
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from agent_tui.toolkit import names
 from agent_tui.toolkit.names import folded
@@ -19,7 +19,7 @@ def is_inside(path: str, root: str) -> bool:
 
 def is_secret(path: str) -> bool:
     """Tell whether a file of this name usually holds keys or passwords."""
-    return names.is_secret(PurePath(path))
+    return names.are_secret(part for part in path.split("/") if part not in ("", "."))
 
 
 def protected_by(path: str) -> str:

@@ -1,4 +1,6 @@
 import os
+import string
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ from agent_tui.protocol.errors import ToolError
 from agent_tui.protocol.permissions import Risk
 from agent_tui.toolkit import paths
 from agent_tui.toolkit.context import ToolContext
-from agent_tui.toolkit.names import is_protected, is_secret
+from agent_tui.toolkit.names import folded, is_protected, is_secret
 from agent_tui.toolkit.testing import make_context
 
 
@@ -143,6 +145,11 @@ OPEN = [
     "auth.py",
     "src/credentials.py",
 ]
+
+
+@pytest.mark.parametrize("letter", sorted(string.printable))
+def test_a_plain_letter_is_folded_as_any_other(letter: str) -> None:
+    assert folded(letter) == unicodedata.normalize("NFKC", letter).casefold()
 
 
 @pytest.mark.parametrize("name", SECRETS)
