@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,7 @@ from agent_tui.protocol.display import DisplayResult
 from agent_tui.protocol.tools import ToolCall, ToolCallOutcome, ToolResult
 from agent_tui.toolkit.source import ToolSource
 from agent_tui.toolkit.text import CAPPED_BY_TOOL, cap_output, display_text
+from agent_tui.toolkit.threads import off_loop
 
 _LOG = logging.getLogger(__name__)
 
@@ -121,7 +123,7 @@ class ToolRoundCtx:
         if request is not None and request.args_sha256 != digest(item.call.arguments_json):
             await self._recorder.refuse(item, Refusal("Denied: not the arguments that were shown.", "denied"))
             return
-        moved = await moved_base(item.bases) or self._moved_shell(item)
+        moved = await moved_base(item.bases) or await self._moved_shell(item)
         if moved is not None:
             item.moved = moved
             return
@@ -134,13 +136,14 @@ class ToolRoundCtx:
             return
         await self._finish(item, ran, elapsed_s=time.monotonic() - started)
 
-    def _moved_shell(self, item: RoundCall) -> Path | None:
+    async def _moved_shell(self, item: RoundCall) -> Path | None:
         """Give the shell's directory if an earlier call of the round moved it and the command now needs more."""
         cwd = item.context.cwd
         if not item.executes or cwd == item.cwd or item.review is None:
             return None
         try:
-            now = self._policy.review(
+            review = partial(
+                self._policy.review,
                 tool=item.call.name,
                 permissions=self._tools.permissions(item.call.name, item.call.arguments_json, item.context),
                 readable=item.readable,
@@ -148,6 +151,7 @@ class ToolRoundCtx:
                 cwd=cwd,
                 vouched=item.hook_allows,
             )
+            now = await off_loop(review)
         except Exception:  # foreign code: what cannot be decided here is decided in the second review
             return cwd
         return cwd if now.denial or beyond(now.asking, item.approved) else None

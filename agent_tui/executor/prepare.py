@@ -5,6 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn, cast
 
 from agent_tui.executor import answers
@@ -19,6 +20,7 @@ from agent_tui.protocol.permissions import Permission, PermissionKind
 from agent_tui.protocol.tools import ToolCall
 from agent_tui.toolkit.context import ToolContext
 from agent_tui.toolkit.source import ToolSource
+from agent_tui.toolkit.threads import off_loop
 
 _LOG = logging.getLogger(__name__)
 
@@ -123,7 +125,7 @@ class Preparer:
         if refusal is None and hooks and self.hooks is not None:
             refusal = await self._hooked(item, self.hooks)
         if refusal is None:
-            refusal = self._needs(item)
+            refusal = await self._needs(item)
         return refusal
 
     async def _invalid(self, item: RoundCall) -> Refusal | None:
@@ -191,9 +193,9 @@ class Preparer:
         if not settled.value.allow:
             return None
         item.hook_allows = settled.value.allow
-        return self._needs(item)
+        return await self._needs(item)
 
-    def _needs(self, item: RoundCall) -> Refusal | None:
+    async def _needs(self, item: RoundCall) -> Refusal | None:
         """Collect what the call needs and what the rules say of it."""
         name = item.call.name
         item.cwd = item.context.cwd
@@ -213,17 +215,22 @@ class Preparer:
                     reason="a tool that is not built in",
                 ),
             )
-        try:
-            item.review = self.policy.review(
-                tool=name,
-                permissions=permissions,
-                readable=item.readable,
-                needs_approval=item.foreign,
-                cwd=item.cwd,
-                vouched=item.hook_allows,
-            )
+        review = partial(
+            self.policy.review,
+            tool=name,
+            permissions=permissions,
+            readable=item.readable,
+            needs_approval=item.foreign,
+            cwd=item.cwd,
+            vouched=item.hook_allows,
+        )
+        try:  # a command may be long, and what it searches large
+            settled = await self.workers.run(off_loop(review), stop=self.stop)
         except Exception as error:  # a rule file or a command nobody foresaw: what cannot be decided is a no
             return Refusal(f"Denied: the rules could not be applied: {error}", "denied")
+        if settled.value is None:
+            return Refusal(answers.CANCELLED, "cancelled")
+        item.review = settled.value
         item.confinement = item.review.confinement
         if item.hook_asks and not item.review.denial and self.policy.asks_nobody:
             return self._blocked(

@@ -1,6 +1,8 @@
 import asyncio
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from agent_tui.toolkit.testing import ScriptedApprover
 from agent_tui.toolkit.threads import off_loop
 from tests.support.round_world import (
     FakePolicy,
+    FakeReview,
     Hooks,
     RoundWorld,
     call,
@@ -160,6 +163,36 @@ async def test_a_cancel_while_an_answer_is_stored_runs_nothing(workspace: Path) 
         await policy.storing.wait()
         world.rounds.cancel()
 
+    assert effects(running.result()) == {"c0": "cancelled", "c1": "cancelled"}
+    assert world.log.lines == []
+
+
+class SlowPolicy(FakePolicy):
+    """Judges a command that takes long to analyse."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judging, self.over, self.judged = threading.Event(), threading.Event(), threading.Event()
+
+    def review(self, **asked: Any) -> FakeReview:
+        self.judging.set()
+        self.over.wait(10)
+        self.judged.set()
+        return super().review(**asked)
+
+
+async def test_a_cancel_ends_the_wait_for_the_rules(workspace: Path) -> None:
+    policy = SlowPolicy()
+    world = make_world(workspace, policy=policy)
+
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(world.run(call("c0", "write", path="a"), call("c1", "write", path="b")))
+        await off_loop(lambda: policy.judging.wait(10))
+        world.rounds.cancel()
+    was_judged = policy.judged.is_set()
+    policy.over.set()
+
+    assert not was_judged
     assert effects(running.result()) == {"c0": "cancelled", "c1": "cancelled"}
     assert world.log.lines == []
 
