@@ -57,7 +57,8 @@ class BwrapSandbox:
         for made in (self._stubs, self._hooks):
             weakref.finalize(self, made.close)  # also when the program ends without `close`
         self._found: Found | None = None
-        self._searching = threading.Lock()
+        self._searching, self._joining = threading.Lock(), threading.Lock()
+        self._is_closed = False
 
     @property
     def strength(self) -> Strength:
@@ -84,13 +85,17 @@ class BwrapSandbox:
         env: Mapping[str, str],
         keep_fds: tuple[int, ...] = (),
     ) -> Launch:
-        """Wrap `argv`. Raises SandboxError when the workspace is the home folder or above it and writes were asked."""
+        """Wrap `argv`.
+
+        Raises SandboxError when the workspace is the home folder or above it and writes were asked, and after `close`.
+        """
         if confinement.profile is Profile.OFF:
             return Launch(argv=tuple(argv), env=dict(env), cwd=cwd, pass_fds=keep_fds)
         if confinement.profile is Profile.WORKSPACE and self._holds_home:
             raise SandboxError(
                 f"{self._ground.workspace} holds the home folder; writes are not confined there, start in a project"
             )
+        self._refuse_when_closed()
         self._keep_temp()
         joined, variables = self._joined(confinement)
         own_network = not joined and not confinement.host_network
@@ -113,13 +118,23 @@ class BwrapSandbox:
         return tuple(host for network in self._proxied.values() for host in network.refused)
 
     def close(self) -> None:
-        """Give up the networks and take the stubs out of the repositories. No command may run any more."""
+        """Give up the networks and take the stubs out of the repositories. No command may run any more.
+
+        What a thread still prepares for a command that was given up makes nothing anew.
+        """
+        self._is_closed = True
         self._network.close()
-        for network in self._proxied.values():
+        with self._joining:
+            proxied, self._proxied = self._proxied, {}
+        for network in proxied.values():
             network.close()
-        self._proxied.clear()
-        self._stubs.close()
-        self._hooks.close()
+        with self._searching:
+            self._stubs.close()
+            self._hooks.close()
+
+    def _refuse_when_closed(self) -> None:
+        if self._is_closed:
+            raise SandboxError("the sandbox is closed")
 
     @property
     def _holds_home(self) -> bool:
@@ -134,13 +149,16 @@ class BwrapSandbox:
         from agent_tui.sandbox.proxied import PROXY_VARIABLES, ProxiedNetwork  # 2 ms of CPU, loaded ahead
 
         hosts = frozenset(host.lower() for host in confinement.hosts)
-        network = self._proxied.get(hosts)
-        if network is None:
-            network = self._proxied[hosts] = ProxiedNetwork(BWRAP, hosts, rules=self._proxy_rules)
+        with self._joining:
+            self._refuse_when_closed()
+            network = self._proxied.get(hosts)
+            if network is None:
+                network = self._proxied[hosts] = ProxiedNetwork(BWRAP, hosts, rules=self._proxy_rules)
         return network.prefix(), PROXY_VARIABLES
 
     def _search(self) -> Found:
         with self._searching:
+            self._refuse_when_closed()
             if self._found is None:
                 try:
                     self._found = self._look_around()

@@ -36,6 +36,7 @@ class HeldNetwork:
         self._pass_fds = tuple(pass_fds)
         self._holder: subprocess.Popen[bytes] | None = None
         self._pid = 0
+        self._is_closed = False
 
     @property
     def running(self) -> bool:
@@ -45,13 +46,15 @@ class HeldNetwork:
     def prefix(self) -> list[str]:
         """Give the words that go before a command to run it inside; [] where joining is not possible.
 
-        Starts the holder on first use (about 20 ms, blocks). Raises SandboxError when it does not start.
+        Starts the holder on first use (about 20 ms, blocks). Raises SandboxError when it does not start, or is closed.
         """
         if not self._nsenter.is_file():
             return []
         with self._starting:
+            if self._is_closed:
+                raise SandboxError("the network of the sandbox is closed")
             if not self.running:
-                self.close()
+                self._end()
                 self._start()
         return [str(self._nsenter), "-t", str(self._pid), "-U", "-n", "--preserve-credentials", "--"]
 
@@ -82,7 +85,7 @@ class HeldNetwork:
             self._pid = int(json.loads(text)["child-pid"])
             self._await_ready(self._holder)
         except (ValueError, KeyError) as error:
-            self.close()
+            self._end()
             raise SandboxError("bubblewrap cannot hold a network namespace") from error
 
     def _await_ready(self, holder: "subprocess.Popen[bytes]") -> None:
@@ -93,7 +96,12 @@ class HeldNetwork:
                 raise ValueError("the holder did not start")
 
     def close(self) -> None:
-        """End the holder; commands that run inside keep their namespace until they end."""
+        """End the holder for good; commands that run inside keep their namespace until they end."""
+        with self._starting:
+            self._is_closed = True
+            self._end()
+
+    def _end(self) -> None:
         holder, self._holder = self._holder, None
         if holder is None:
             return

@@ -41,19 +41,22 @@ class ProxiedNetwork:
         self._rules = rules
         self._network: HeldNetwork | None = None
         self._proxy: Proxy | None = None
+        self._is_closed = False
 
     def prefix(self) -> list[str]:
         """Give the words that go before a command to run it inside. Starts everything on first use (blocks).
 
-        Raises SandboxError when the namespace cannot be made or joined.
+        Raises SandboxError when the namespace cannot be made or joined, or is closed.
         """
         if not self._nsenter.is_file():
             raise SandboxError(
                 f"{self._nsenter} is missing, so no command can be limited to some hosts; install util-linux"
             )
         with self._starting:
+            if self._is_closed:
+                raise SandboxError("the network of the sandbox is closed")
             if self._network is None or not self._network.running:
-                self.close()
+                self._end()
                 self._network = self._start()
             return self._network.prefix()
 
@@ -81,7 +84,12 @@ class ProxiedNetwork:
         return network
 
     def close(self) -> None:
-        """End the namespace and the proxy."""
+        """End the namespace and the proxy for good."""
+        with self._starting:
+            self._is_closed = True
+            self._end()
+
+    def _end(self) -> None:
         if self._network is not None:
             self._network.close()
         if self._proxy is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -117,11 +118,12 @@ class RulesScreen(Dialog[None]):
             again = self.keys.hint("rules", scope)
             self._say(f"{verb} {vis(entry.pattern)} for {_SCOPE_WORDS[scope]}: {again} again stores it.")
             return
-        self.run_worker(self._show(self._rulings.promote(entry.number, scope)), group="rules")
+        promote = partial(self._rulings.promote, entry.number, scope)
+        self.run_worker(partial(self._show, promote), group="rules")
 
-    async def _show(self, doing: Awaitable[str]) -> None:
-        """Say what came of it, with the rules as they are then."""
-        self._say(await doing)
+    async def _show(self, change: Callable[[], Awaitable[str]]) -> None:
+        """Say what came of a change, with the rules as they are then."""
+        self._say(await change())
         self._refresh()
 
     def _revoke(self) -> None:
@@ -145,7 +147,7 @@ class RulesScreen(Dialog[None]):
         self._say("This decision held once; there is nothing to revoke.")
 
     def _take_back(self, rule: RuleView) -> None:
-        self.run_worker(self._show(self._remove(rule.rule_id)), group="rules")
+        self.run_worker(partial(self._show, partial(self._remove, rule.rule_id)), group="rules")
 
 
 def _row(rule: RuleView, width: int) -> Content:
