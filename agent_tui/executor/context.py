@@ -5,7 +5,6 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -16,13 +15,13 @@ from agent_tui.executor.dispatch import Ran, run_tool
 from agent_tui.executor.gate import PolicyLike
 from agent_tui.executor.hooks import ToolHooks, changed
 from agent_tui.executor.locks import PathLocks
+from agent_tui.executor.prepare import reviewed
 from agent_tui.executor.record import Recorder
 from agent_tui.executor.state import TASK_TOOL, Refusal, RoundCall, beyond, digest
 from agent_tui.protocol.display import DisplayResult
 from agent_tui.protocol.tools import ToolCall, ToolCallOutcome, ToolResult
 from agent_tui.toolkit.source import ToolSource
 from agent_tui.toolkit.text import CAPPED_BY_TOOL, cap_output, display_text
-from agent_tui.toolkit.threads import off_loop
 
 _LOG = logging.getLogger(__name__)
 
@@ -142,16 +141,8 @@ class ToolRoundCtx:
         if not item.executes or cwd == item.cwd or item.review is None:
             return None
         try:
-            review = partial(
-                self._policy.review,
-                tool=item.call.name,
-                permissions=self._tools.permissions(item.call.name, item.call.arguments_json, item.context),
-                readable=item.readable,
-                needs_approval=item.foreign,
-                cwd=cwd,
-                vouched=item.hook_allows,
-            )
-            now = await off_loop(review)
+            needs = self._tools.permissions(item.call.name, item.call.arguments_json, item.context)
+            now = await reviewed(self._policy, item, needs)
         except Exception:  # foreign code: what cannot be decided here is decided in the second review
             return cwd
         return cwd if now.denial or beyond(now.asking, item.approved) else None

@@ -10,7 +10,7 @@ from typing import NoReturn, cast
 
 from agent_tui.executor import answers
 from agent_tui.executor.bounded import StopSignal, Workers
-from agent_tui.executor.gate import PolicyLike
+from agent_tui.executor.gate import PolicyLike, Review
 from agent_tui.executor.hooks import BeforeCall, QuestionHooks, ToolHooks
 from agent_tui.executor.naming import repaired, unknown_tool
 from agent_tui.executor.state import Refusal, RoundCall
@@ -215,17 +215,8 @@ class Preparer:
                     reason="a tool that is not built in",
                 ),
             )
-        review = partial(
-            self.policy.review,
-            tool=name,
-            permissions=permissions,
-            readable=item.readable,
-            needs_approval=item.foreign,
-            cwd=item.cwd,
-            vouched=item.hook_allows,
-        )
-        try:  # a command may be long, and what it searches large
-            settled = await self.workers.run(off_loop(review), stop=self.stop)
+        try:
+            settled = await self.workers.run(reviewed(self.policy, item, permissions), stop=self.stop)
         except Exception as error:  # a rule file or a command nobody foresaw: what cannot be decided is a no
             return Refusal(f"Denied: the rules could not be applied: {error}", "denied")
         if settled.value is None:
@@ -237,6 +228,20 @@ class Preparer:
                 item, f"a person was to be asked, and this mode asks nobody: {item.hook_asks}"
             )
         return Refusal(item.review.denial, "denied") if item.review.denial else None
+
+
+async def reviewed(policy: PolicyLike, item: RoundCall, permissions: Sequence[Permission]) -> Review:
+    """Apply the rules to a call where its shell stands. In a thread: a command may be long, what it searches large."""
+    review = partial(
+        policy.review,
+        tool=item.call.name,
+        permissions=permissions,
+        readable=item.readable,
+        needs_approval=item.foreign,
+        cwd=item.context.cwd,
+        vouched=item.hook_allows,
+    )
+    return await off_loop(review)
 
 
 def edited(call: ToolCall, arguments: JsonObject) -> ToolCall:

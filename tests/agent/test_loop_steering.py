@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from agent_tui.agent.limits import Limits
+from agent_tui.agent.loop import Agent
 from agent_tui.agent.queue import MessageQueue
 from agent_tui.protocol.errors import (
     AuthError,
@@ -25,7 +26,7 @@ from agent_tui.protocol.messages import (
 from agent_tui.providers.base import ModelInfo
 from agent_tui.providers.retry import RetryingProvider
 from agent_tui.providers.scripted import Reply, calls, text, thinking, use
-from tests.support.agent_world import problems_of, shown_text, world
+from tests.support.agent_world import World, problems_of, shown_text, world
 from tests.support.patience import until
 
 PNG = "iVBORw0KGgoAAAANSUhEUg=="
@@ -210,17 +211,23 @@ async def test_a_second_turn_is_refused_while_one_runs() -> None:
         gate.set()
 
 
+async def asked_aside(w: World, agent: Agent, gate: asyncio.Event) -> str:
+    """Ask while a turn works on, and let it end."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(agent.run("work"))
+        await until(lambda: "working" in shown_text(w.sink))
+        answer = await agent.aside("which number?")
+        gate.set()
+    return answer
+
+
 async def test_an_aside_sees_the_conversation_and_leaves_no_trace() -> None:
     gate = asyncio.Event()
     w = world(text("first"), text("working").held(gate, after=1), text("it is 42"))
     agent = w.agent()
     await agent.run("remember 42")
 
-    async with asyncio.TaskGroup() as group:
-        group.create_task(agent.run("work"))
-        await until(lambda: "working" in shown_text(w.sink))
-        answer = await agent.aside("which number?")
-        gate.set()
+    answer = await asked_aside(w, agent, gate)
 
     assert answer == "it is 42"
     assert "remember 42" in str(w.provider.requests[2].messages)
@@ -238,11 +245,7 @@ async def test_retries_of_an_aside_are_not_told_as_those_of_the_turn() -> None:
 
     agent = w.agent(provider=RetryingProvider(w.provider, sleep=no_sleep))
 
-    async with asyncio.TaskGroup() as group:
-        group.create_task(agent.run("work"))
-        await until(lambda: "working" in shown_text(w.sink))
-        answer = await agent.aside("which number?")
-        gate.set()
+    answer = await asked_aside(w, agent, gate)
 
     assert answer == "it is 42"
     assert w.sink.of(Retrying) == []
